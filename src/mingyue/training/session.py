@@ -1,0 +1,98 @@
+"""What the loop works with, and how all of it is put on disk."""
+
+import time
+from dataclasses import dataclass, field
+
+import torch
+
+from mingyue.data.batches import Batches
+from mingyue.data.dataset import Dataset
+from mingyue.errors import UserError
+from mingyue.model.gpt import GPT
+from mingyue.training.average import Average
+from mingyue.training.budget import Budget
+from mingyue.training.checkpoint import Checkpoints, disk_trouble
+from mingyue.training.config import TrainConfig
+from mingyue.training.log import Log
+from mingyue.training.observe import Observer
+from mingyue.training.optimizer import Optimizer
+from mingyue.training.schedule import rate
+from mingyue.training.state import TrainState
+from mingyue.training.step import Forward
+
+
+@dataclass
+class Pace:
+    """Tokens and seconds of training steps since the last evaluation; a smoothed speed."""
+
+    tokens: int = 0
+    seconds: float = 0.0
+    smooth: float = 0.0  # seconds per step
+    saving: float = 0.0  # the last checkpoint took so long
+
+    def note(self, tokens: int, seconds: float) -> None:
+        self.tokens, self.seconds = self.tokens + tokens, self.seconds + seconds
+        self.smooth = seconds if not self.smooth else 0.9 * self.smooth + 0.1 * seconds
+
+
+@dataclass
+class Session:
+    """Everything the loop works with."""
+
+    config: TrainConfig
+    model: GPT
+    forward: Forward  # the model as one function of ids and targets, perhaps compiled
+    optimizer: Optimizer
+    average: Average | None
+    data: Dataset
+    batches: Batches
+    device: torch.device
+    state: TrainState
+    budget: Budget | None  # None: a fixed number of steps
+    checkpoints: Checkpoints
+    log: Log
+    observer: Observer
+    started: float  # time.monotonic() when this session began
+    saved_step: int | None = None  # of the newest good checkpoint
+    pace: Pace = field(default_factory=Pace)
+
+    def __post_init__(self) -> None:
+        self._seconds_before = self.state.seconds
+
+    def seconds(self) -> float:
+        """Of the whole run until now, earlier sessions included."""
+        return self._seconds_before + time.monotonic() - self.started
+
+
+def save(session: Session, *, best: bool = False) -> None:
+    """A checkpoint of everything.
+
+    Raises:
+        UserError: the disk is full or refuses.
+    """
+    state, start = session.state, time.perf_counter()
+    state.seconds = session.seconds()
+    memory = session.optimizer.state()
+    if session.average is not None:
+        memory |= session.average.state()
+    try:
+        session.log.sync()
+        session.checkpoints.save(
+            state.step, session.model.state_dict(), memory, state.to_json(), best=best
+        )
+    except UserError as error:
+        raise disk_trouble(error, session.saved_step) from error
+    session.saved_step = state.step
+    session.pace.saving = time.perf_counter() - start
+
+
+def share_at(config: TrainConfig, step: int, total: int | None) -> float:
+    """The schedule of ``config`` at ``step``."""
+    return rate(
+        step,
+        total,
+        schedule=config.schedule,
+        warmup=config.warmup,
+        decay_fraction=config.decay_fraction,
+        final_rate=config.final_rate,
+    )

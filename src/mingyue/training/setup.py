@@ -1,0 +1,182 @@
+"""A session, as new or as the newest good checkpoint left it."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mingyue.data.batches import Batches, largest_block
+from mingyue.data.dataset import Dataset
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.model.config import ModelConfig
+from mingyue.model.gpt import GPT
+from mingyue.training.average import Average
+from mingyue.training.budget import Budget, evaluation_interval
+from mingyue.training.checkpoint import Checkpoint, Checkpoints
+from mingyue.training.compiling import compiled, plain
+from mingyue.training.config import TrainConfig
+from mingyue.training.embeddings import start_from
+from mingyue.training.log import Log
+from mingyue.training.observe import Observer
+from mingyue.training.optimizer import build_optimizer
+from mingyue.training.precision import (
+    LossScale,
+    choose_precision,
+    product_dtype,
+    should_compile,
+)
+from mingyue.training.recipe import (
+    Recipe,
+)
+from mingyue.training.session import Session
+from mingyue.training.state import TrainState
+
+
+def fit_model(recipe: Recipe, dataset: Dataset, observer: Observer) -> ModelConfig:
+    """The recipe's model for this text: its vocabulary, and a block no longer than the text.
+
+    Raises:
+        UserError: the text is too short to learn from, or a vocab_size was asked for that is
+            not the tokenizer's.
+    """
+    vocab_size, tokens = dataset.tokenizer.vocab_size, dataset.train.n_tokens
+    wanted = recipe.model.get("vocab_size", vocab_size)
+    if wanted != vocab_size:
+        raise UserError(
+            tr(
+                "vocab_size {wanted} is not that of the text's tokenizer, {actual}; leave it out",
+                wanted=wanted,
+                actual=vocab_size,
+            )
+        )
+    if tokens == 0:
+        raise UserError(tr("{source}: there is nothing to learn from", source=recipe.source))
+    config = ModelConfig.checked(**{**recipe.model, "vocab_size": vocab_size})
+    longest = largest_block(dataset.train)
+    if longest < config.block_size:
+        observer.on_message(
+            tr(
+                "the text has only {tokens} tokens to train on; block_size goes from {block} "
+                "down to {longest}",
+                tokens=tokens,
+                block=config.block_size,
+                longest=longest,
+            )
+        )
+        config = config.changed(block_size=longest)
+    return config
+
+
+def open_session(
+    recipe: Recipe,
+    model_config: ModelConfig,
+    dataset: Dataset,
+    device: torch.device,
+    folder: Path,
+    observer: Observer,
+    started: float,
+    *,
+    resume: bool,
+) -> Session:
+    """Everything the loop needs, as new or as the newest good checkpoint left it."""
+    config = recipe.train
+    checkpoints = Checkpoints(folder / "checkpoints", config.keep)
+    checkpoints.clear_leftovers()
+    found = checkpoints.load(observer.on_message) if resume else None
+    if resume and found is None:
+        observer.on_message(tr("{folder}: no good checkpoint; from the beginning", folder=folder))
+
+    torch.manual_seed(config.seed)
+    model = GPT(model_config)
+    _given_vectors(model, dataset, config, fresh=found is None, observer=observer)
+    model.to(device)
+    state = _state(config, model_config, device, found)
+    optimizer = build_optimizer(model, config, product_dtype(state.precision))
+    average = Average(model, config.ema) if config.ema else None
+    if found is not None:
+        _restore(found, model, optimizer, average, folder)
+
+    batches = Batches(
+        dataset.train,
+        batch_size=config.batch_size,
+        block_size=model_config.block_size,
+        seed=config.seed,
+        end_id=dataset.tokenizer.end_id,
+    )
+    forward = plain(model)
+    if state.compiled:
+        x, y = (torch.from_numpy(a).to(device) for a in batches.batch(state.step))
+        size = config.micro_batch or config.batch_size
+        forward, state.compiled = compiled(model, x[:size], y[:size], state.precision, observer)
+    budget = None
+    if config.minutes is not None and state.total_steps is None:
+        budget = Budget(config.minutes * 60, config.schedule, config.warmup, config.decay_fraction)
+    return Session(
+        config=config,
+        model=model,
+        forward=forward,
+        optimizer=optimizer,
+        average=average,
+        data=dataset,
+        batches=batches,
+        device=device,
+        state=state,
+        budget=budget,
+        checkpoints=checkpoints,
+        log=Log(folder / "log.jsonl", after_step=state.step),
+        observer=observer,
+        started=started,
+        saved_step=found.step if found else None,
+    )
+
+
+def _state(
+    config: TrainConfig, model: ModelConfig, device: torch.device, found: Checkpoint | None
+) -> TrainState:
+    if found is not None:
+        return TrainState.from_json(found.state)
+    precision = choose_precision(config.precision, device, model.d_model)
+    return TrainState(
+        precision=precision,
+        compiled=should_compile(config.compile, device, config.minutes),
+        total_steps=config.steps,
+        eval_every=evaluation_interval(config.steps, config.eval_every) if config.steps else None,
+        scale=LossScale.of(precision),
+    )
+
+
+def _given_vectors(
+    model: GPT, dataset: Dataset, config: TrainConfig, *, fresh: bool, observer: Observer
+) -> None:
+    """Put given vectors into a new model; leave them as they are if they are to stay so."""
+    if config.embeddings and fresh:
+        found = start_from(model, dataset.tokenizer, Path(config.embeddings))
+        observer.on_message(
+            tr(
+                "{path}: vectors for {found} of {vocab} tokens",
+                path=config.embeddings,
+                found=found,
+                vocab=dataset.tokenizer.vocab_size,
+            )
+        )
+    if config.freeze_embeddings:
+        model.embedding.weight.requires_grad_(False)
+
+
+def _restore(
+    found: Checkpoint, model: GPT, optimizer: Any, average: Average | None, folder: Path
+) -> None:
+    try:
+        model.load_state_dict(found.model)
+        optimizer.load(found.optimizer)
+        if average is not None:
+            average.load(found.optimizer)
+    except (RuntimeError, KeyError) as error:
+        raise UserError(
+            tr(
+                "{folder}: the checkpoint of step {step} is not of this model",
+                folder=folder,
+                step=found.step,
+            )
+        ) from error

@@ -43,7 +43,7 @@ def test_on_a_cpu_bf16_must_be_known_and_clearly_faster(
     monkeypatch, knows, speedup, d_model, choice
 ):
     monkeypatch.setattr(precision, "_cpu_knows_bf16", lambda: knows)
-    monkeypatch.setattr(precision, "_bf16_speedup", lambda threads: speedup)
+    monkeypatch.setattr(precision, "_bf16_speedup", lambda: speedup)
     assert choose_precision("auto", CPU, d_model) == choice
 
 

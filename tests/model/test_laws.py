@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from mingyue.model import loss as loss_module
+from mingyue.model.attention import attend_fast, attend_readably
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
 from mingyue.model.loss import IGNORED, cross_entropy
@@ -80,6 +81,19 @@ def test_readable_and_fast_paths_agree(config, causal):
         results.append([model(ids).logits.detach(), *(p.grad.clone() for p in model.parameters())])
     for fast, readable in zip(*results, strict=True):
         torch.testing.assert_close(fast, readable, rtol=1e-3, atol=1e-4)
+
+
+@few
+@given(configs(), st.booleans())
+def test_paths_agree_in_bf16(config, causal):
+    """In bf16 the fast path is another one on a CPU; it agrees to the precision of the type."""
+    model = lively(config.changed(causal=causal))
+    q, k, v = (torch.randn(2, h, 9, 8) for h in (config.n_head, config.kv_heads, config.kv_heads))
+    view = model.view(0, 9)
+    readable = attend_readably(q, k, v, view).z
+    fast = attend_fast(q.bfloat16(), k.bfloat16(), v.bfloat16(), view)
+    assert fast.dtype == torch.bfloat16
+    torch.testing.assert_close(fast.float(), readable, rtol=0.1, atol=0.05)
 
 
 @few

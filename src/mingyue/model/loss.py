@@ -25,6 +25,8 @@ def cross_entropy(x: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
     Targets equal to ``IGNORED`` are left out of the mean; the loss is 0 when all are.
     """
     kept = (targets != IGNORED).sum().clamp(min=1)
+    if not torch.is_grad_enabled():  # which the function below cannot see
+        x, weight = x.detach(), weight.detach()
     return _LinearCrossEntropy.apply(x, weight, targets) / kept
 
 

@@ -1,0 +1,72 @@
+"""What somebody typed, as the model gets it.
+
+A character-level vocabulary has only what was in its corpus: full-width signs, one of the two
+scripts. A prompt is first put into those forms; what then is still unknown is named, and refused
+or left out as the caller chose. Nothing is changed in silence: notes say what was done.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.model.config import ModelConfig
+from mingyue.text.script import adapt
+from mingyue.text.tokenizer import Tokenizer
+
+Unknown = Literal["refuse", "drop"]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt that fits the model."""
+
+    text: str
+    ids: list[int]  # end token first, since a text begins after the end of another
+    notes: list[str]  # what was done to it, translated
+
+
+def prepare(text: str, tokenizer: Tokenizer, config: ModelConfig, unknown: Unknown) -> Prompt:
+    """Put a prompt into known characters and into ids.
+
+    Raises:
+        UserError: unknown characters that are not to be dropped, or more tokens than learned
+            positions.
+    """
+    notes: list[str] = []
+    if tokenizer.unknown(text):
+        text, changes = adapt(text, lambda c: not tokenizer.unknown(c))
+        if changes:
+            pairs = " ".join(f"{_shown(old)}→{_shown(new)}" for old, new in changes)
+            notes.append(tr("prompt put into known characters: {pairs}", pairs=pairs))
+    if strange := tokenizer.unknown(text):
+        shown = " ".join(map(_shown, strange))
+        if unknown == "refuse":
+            raise UserError(
+                tr(
+                    "the model has never seen {characters}; "
+                    'change the prompt, or have them left out (unknown: "drop")',
+                    characters=shown,
+                )
+            )
+        text = "".join(c for c in text if c not in set(strange))
+        notes.append(tr("left out of the prompt, as unknown: {characters}", characters=shown))
+    ids = [tokenizer.end_id, *tokenizer.encode(text)]
+    if len(ids) > config.block_size:
+        sizes = {"tokens": len(ids) - 1, "limit": config.block_size}
+        if config.position == "learned":
+            raise UserError(
+                tr(
+                    "the prompt has {tokens} tokens, but this model has positions for only "
+                    "{limit} (block_size), the end token before it included; shorten the prompt",
+                    **sizes,
+                )
+            )
+        notes.append(tr("the prompt has {tokens} tokens; the model sees the last {limit}", **sizes))
+    return Prompt(text, ids, notes)
+
+
+def _shown(character: str) -> str:
+    """A character for a message; by number if it cannot be seen."""
+    visible = character.isprintable() and not character.isspace()
+    return character if visible else f"U+{ord(character):04X}"

@@ -1,0 +1,279 @@
+"""Save a model as a folder that transformers opens, and load such folders.
+
+    config.json, model.safetensors          the model, in the layout of a transformers family
+    tokenizer.json, tokenizer_config.json   the tokenizer
+    generation_config.json                  how to sample, what never to sample, where to stop
+    mingyue.json                            how the model came about
+
+``config.json`` also keeps our own settings under ``mingyue``, which transformers passes over.
+They count only while they agree with the rest: somebody may have worked on the folder with
+transformers, and then the family's settings are the truth.
+
+Folders come from strangers. Nothing in one is run (there is no pickle here, and ``auto_map`` is
+not looked at), no path in one is followed out of it, and the header of the weights is held
+against the settings before memory is taken for them.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from mingyue import __version__
+from mingyue.errors import UserError
+from mingyue.interop import arcee, gpt2, llama, native, qwen3
+from mingyue.interop.weights import (
+    WrongConstant,
+    check,
+    check_constants,
+    export,
+    fill,
+    parameter_shapes,
+)
+from mingyue.language import tr
+from mingyue.model.config import ModelConfig
+from mingyue.model.gpt import GPT
+from mingyue.text.files import write_atomic
+from mingyue.text.tokenizer import Tokenizer
+
+FAMILIES: tuple[ModuleType, ...] = (gpt2, llama, qwen3, arcee, native)
+"""In order of preference; the last one expresses everything."""
+
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+ABOUT = "mingyue.json"
+
+_LARGEST_JSON = 64 * 2**20
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*\.safetensors")
+
+
+def family_of(config: ModelConfig) -> ModuleType:
+    """The first family that holds such a model exactly."""
+    return next(family for family in FAMILIES if family.expresses(config))
+
+
+def save_model(
+    model: GPT, tokenizer: Tokenizer, folder: str | Path, *, about: Mapping[str, Any] | None = None
+) -> None:
+    """Write the six files, each whole or not at all; ``about`` goes into ``mingyue.json``.
+
+    Raises:
+        UserError: the folder cannot be written, or is a file.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(tr("{path}: is a file; name a folder for the model", path=folder))
+    family = family_of(model.config)
+    tensors = export(model.state_dict(), family.names(model.config))
+    write_atomic(folder / WEIGHTS, safetensors.torch.save(tensors, {"format": "pt"}))
+    tokenizer.save(folder, max_length=model.config.block_size)
+    _write_json(folder / "generation_config.json", _generation_config(model.config, tokenizer))
+    _write_json(folder / "config.json", _config(model, tokenizer, family))
+    _write_json(folder / ABOUT, {"format": 1, "version": __version__, **(about or {})})
+
+
+def load_model(
+    folder: str | Path, device: str | torch.device = "cpu"
+) -> tuple[GPT, Tokenizer, dict[str, Any]]:
+    """A model in fp32 and evaluation mode, its tokenizer, and what ``mingyue.json`` says.
+
+    Raises:
+        UserError: something is missing, damaged, or of a kind that is not known here.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise UserError(tr("{path}: no such folder, so there is no model", path=folder))
+    raw = _read_json(folder / "config.json")
+    tokenizer = Tokenizer.load(folder)
+    model = load_weights(folder, raw)
+    if tokenizer.vocab_size > model.config.vocab_size:
+        raise UserError(
+            tr(
+                "{path}: the tokenizer has {tokens} tokens, but the model only {rows}",
+                path=folder,
+                tokens=tokenizer.vocab_size,
+                rows=model.config.vocab_size,
+            )
+        )
+    about = _read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
+    return model.to(device).eval(), tokenizer, about
+
+
+def load_weights(folder: Path, raw: Mapping[str, Any]) -> GPT:
+    """The model that ``config.json`` (``raw``) describes, with the weights of the folder.
+
+    Raises:
+        UserError: as ``load_model``.
+    """
+    kind = raw.get("model_type")
+    family = next((f for f in FAMILIES if kind == f.MODEL_TYPE), None)
+    if family is None:
+        raise UserError(
+            tr(
+                "{path}: models of the type {kind} are not known here; there are {known}",
+                path=folder / "config.json",
+                kind=repr(kind),
+                known=", ".join(f.MODEL_TYPE for f in FAMILIES),
+            )
+        )
+    weights = _Weights(folder)
+    try:
+        if config := _our_config(family, raw):
+            with suppress(WrongConstant):  # trained since, no longer what our settings say
+                return _build(config, family, weights, folder)
+        return _build(family.from_config(raw), family, weights, folder)
+    except (OverflowError, RuntimeError, MemoryError) as error:  # numbers that no machine holds
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(
+            tr("{path}: such a model cannot be made: {why}", path=folder / "config.json", why=why)
+        ) from error
+
+
+def _our_config(family: ModuleType, raw: Mapping[str, Any]) -> ModelConfig | None:
+    """Our own settings, if they are there and say the same as the family's."""
+    ours = raw.get("mingyue")
+    if not isinstance(ours, Mapping):
+        return None
+    try:
+        config = ModelConfig.checked(**{str(name): value for name, value in ours.items()})
+    except UserError:
+        if family is native:
+            raise
+        return None
+    if not family.expresses(config):
+        return None
+    same = all(raw.get(name) == value for name, value in family.to_config(config).items())
+    return config if same else None
+
+
+def _build(config: ModelConfig, family: ModuleType, weights: "_Weights", folder: Path) -> GPT:
+    names = family.names(config)
+    check(weights.shapes(), parameter_shapes(config), names, folder)
+    check_constants(weights, names)
+    with torch.random.fork_rng(devices=[]):  # a model starts random, ours for a moment only
+        model = GPT(config)
+    fill(model, weights, names, folder)
+    return model
+
+
+class _Weights:
+    """The tensors of a folder: one safetensors file, or several named by an index."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        files = _weight_files(folder)
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._where: dict[str, Any] = {}
+        for path in files:
+            try:
+                file = safetensors.safe_open(path, framework="pt")
+                for name in file.keys():  # noqa: SIM118 (not a dict)
+                    self._shapes[name] = tuple(file.get_slice(name).get_shape())
+                    self._where[name] = file
+            except (safetensors.SafetensorError, OSError, ValueError) as error:
+                raise UserError(
+                    tr("{path}: damaged or no safetensors file: {why}", path=path, why=error)
+                ) from error
+
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Of all tensors, read from the headers."""
+        return self._shapes
+
+    def tensor(self, name: str) -> Tensor:
+        """One tensor, read now."""
+        return self._where[name].get_tensor(name)
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
+    if not (folder / INDEX).is_file():
+        if any(folder.glob("pytorch_model*.bin")):
+            raise UserError(
+                tr(
+                    "{path}: has only pickled weights, which can run code when opened; "
+                    "convert them to safetensors",
+                    path=folder,
+                )
+            )
+        raise UserError(tr("{path}: there is no {file}", path=folder, file=WEIGHTS))
+    table = _read_json(folder / INDEX).get("weight_map")
+    files = sorted({str(f) for f in table.values()}) if isinstance(table, Mapping) else []
+    for file in files:
+        # A plain name, so that an index cannot point out of its folder.
+        if not _PLAIN_NAME.fullmatch(file) or not (folder / file).is_file():
+            raise UserError(
+                tr(
+                    "{path}: names {file}, which is no safetensors file of this folder",
+                    path=folder / INDEX,
+                    file=repr(file),
+                )
+            )
+    if not files:
+        raise UserError(tr("{path}: names no files", path=folder / INDEX))
+    return [folder / file for file in files]
+
+
+def _config(model: GPT, tokenizer: Tokenizer, family: ModuleType) -> dict[str, Any]:
+    return {
+        "architectures": [family.ARCHITECTURE],
+        "model_type": family.MODEL_TYPE,
+        **family.to_config(model.config),
+        "bos_token_id": tokenizer.end_id,
+        "eos_token_id": tokenizer.end_id,
+        "pad_token_id": tokenizer.end_id if tokenizer.pad_id is None else tokenizer.pad_id,
+        "dtype": str(model.unembedding.dtype).removeprefix("torch."),
+        "mingyue": model.config.model_dump(mode="json"),
+    }
+
+
+def _generation_config(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "bos_token_id": tokenizer.end_id,  # a text begins after the end of the one before
+        "eos_token_id": tokenizer.end_id,
+        "pad_token_id": tokenizer.end_id if tokenizer.pad_id is None else tokenizer.pad_id,
+        "do_sample": True,
+        "temperature": 0.8,
+        "top_k": 0,
+        "max_length": config.block_size,
+    }
+    if forbidden := never_written(config, tokenizer):
+        settings["suppress_tokens"] = forbidden
+    return settings
+
+
+def never_written(config: ModelConfig, tokenizer: Tokenizer) -> list[int]:
+    """Ids the model may score but must not write: unknown, padding, and rows without a token."""
+    return [*tokenizer.never_sampled, *range(tokenizer.vocab_size, config.vocab_size)]
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    text = json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False)
+    write_atomic(path, text.encode() + b"\n")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A JSON object.
+
+    Raises:
+        UserError: not there, not JSON, not an object, or larger than any real one.
+    """
+    if not path.is_file():
+        raise UserError(tr("{path}: there is no {file}", path=path.parent, file=path.name))
+    try:
+        if path.stat().st_size > _LARGEST_JSON:
+            raise ValueError(tr("larger than 64 MiB"))
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        why = str(error).splitlines()[0]
+        raise UserError(tr("{path}: cannot be read as JSON: {why}", path=path, why=why)) from error
+    if not isinstance(content, dict):
+        raise UserError(tr("{path}: holds no JSON object", path=path))
+    return content

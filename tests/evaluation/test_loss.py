@@ -1,0 +1,162 @@
+"""SPEC E1: every held-out token once, whatever the batches; comparable across tokenizers."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from mingyue.data.tokens import Tokens
+from mingyue.errors import UserError
+from mingyue.evaluation.loss import documents_within, evaluate, windows
+from mingyue.model.config import ModelConfig
+from mingyue.model.gpt import GPT
+from tests.model.configs import configs, lively
+
+settings.register_profile("busy machine", deadline=None)
+settings.load_profile("busy machine")
+
+END = 0
+
+
+def documents_for(vocab_size: int, max_length: int) -> st.SearchStrategy[list[list[int]]]:
+    """Documents that end with the end token, and may be nothing but it."""
+    ids = st.integers(1, vocab_size - 1)
+    document = st.lists(ids, max_size=max_length).map(lambda ids: [*ids, END])
+    return st.lists(document, min_size=1, max_size=6)
+
+
+def slow_nats(model: GPT, document: list[int], stride: int) -> float:
+    """One token at a time, each from a pass of its own over exactly what it may see."""
+    text, block_size = [END, *document], model.config.block_size
+    nats, start, scored_to = 0.0, 0, min(len(document), block_size)
+    for t in range(len(document)):  # predict text[t + 1] from text[start : t + 1]
+        if t >= scored_to:
+            scored_to = min(scored_to + stride, len(document))
+            start = scored_to - block_size
+        with torch.no_grad():
+            logits = model(torch.tensor([text[start : t + 1]])).logits
+        assert logits is not None
+        nats += F.cross_entropy(logits[0, -1:], torch.tensor([text[t + 1]])).item()
+    return nats
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), configs(), st.integers(1, 5))
+def test_equals_one_token_at_a_time(
+    data: st.DataObject, config: ModelConfig, batch_size: int
+) -> None:
+    model = lively(config)
+    documents = data.draw(documents_for(config.vocab_size, 3 * config.block_size))
+    stride = data.draw(st.integers(1, config.block_size))
+    loss = evaluate(
+        model, Tokens.from_documents(documents), end_id=END, batch_size=batch_size, stride=stride
+    )
+    expected = sum(slow_nats(model, document, stride) for document in documents)
+    n = sum(map(len, documents))
+    assert (loss.n_tokens, loss.n_documents) == (n, len(documents))
+    assert loss.nats_per_token == pytest.approx(expected / n, rel=1e-4, abs=1e-5)
+    assert loss.perplexity == pytest.approx(math.exp(min(700, loss.nats_per_token)))
+
+
+@given(
+    st.lists(st.integers(0, 60), min_size=1, max_size=20), st.integers(1, 17), st.integers(1, 17)
+)
+def test_every_token_once(lengths: list[int], block_size: int, stride: int) -> None:
+    counts: Counter[tuple[int, int]] = Counter()
+    for document, start, read, scored in windows(
+        np.array(lengths), block_size, min(stride, block_size)
+    ).tolist():
+        assert start >= 0 and start + read <= lengths[document]
+        assert 1 <= scored <= read <= block_size
+        # Whoever has tokens before the window sees as many of them as fit.
+        assert start == 0 or read == block_size
+        counts.update((document, t) for t in range(start + read - scored, start + read))
+    assert counts == {(d, t): 1 for d, length in enumerate(lengths) for t in range(length)}
+
+
+MODEL = lively(ModelConfig(vocab_size=20, block_size=8, n_layer=1, n_head=2, d_model=8))
+
+
+@given(documents_for(20, 20), st.randoms())
+def test_order_of_documents_does_not_matter(documents: list[list[int]], random: object) -> None:
+    shuffled = list(documents)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    a, b = (evaluate(MODEL, Tokens.from_documents(d), end_id=END) for d in (documents, shuffled))
+    assert a.nats_per_token == pytest.approx(b.nats_per_token, rel=1e-5)
+
+
+def test_a_uniform_model_is_as_surprised_as_it_should_be() -> None:
+    uniform = GPT(MODEL.config)
+    with torch.no_grad():
+        uniform.unembedding.zero_()
+    documents = [[5, 6, 7, END], [8, END]]
+    loss = evaluate(uniform, Tokens.from_documents(documents), end_id=END)
+    assert loss.nats_per_token == pytest.approx(math.log(20))
+    assert loss.perplexity == pytest.approx(20)
+    # Six tokens of log2(20) bits, over the four that are text.
+    assert loss.bits_per_character == pytest.approx(6 * math.log2(20) / 4)
+    assert loss.bits_per_byte == pytest.approx(6 * math.log2(20) / 4)
+
+
+def test_bits_compare_across_tokenizers() -> None:
+    """The same text in tokens of one and of three bytes, both guessed blindly: equal bits per
+    character where 3 small guesses hold as much as 1 large one."""
+    sizes = {"block_size": 8, "n_layer": 1, "n_head": 2, "d_model": 8}
+    coarse, fine = (GPT(ModelConfig.checked(vocab_size=v, **sizes)) for v in (1000, 10))
+    with torch.no_grad():
+        coarse.unembedding.zero_()
+        fine.unembedding.zero_()
+    # Ten characters of three bytes; no end tokens, to compare the text alone.
+    offsets = np.array([[0, 10], [0, 10], [0, 30]])
+    a = evaluate(coarse, Tokens([np.arange(1, 11)], offsets), end_id=END)
+    offsets = np.array([[0, 30], [0, 10], [0, 30]])
+    b = evaluate(fine, Tokens([np.full(30, 3)], offsets), end_id=END)
+    assert a.bits_per_character == pytest.approx(b.bits_per_character) == math.log2(1000)
+    assert a.bits_per_byte == pytest.approx(b.bits_per_byte) == math.log2(1000) / 3
+
+
+def test_max_tokens_takes_whole_documents_in_order() -> None:
+    tokens = Tokens.from_documents([[1, 2, END], [3, END], [4, 5, 6, END], [END]])
+    taken = [documents_within(tokens, n) for n in (1, 3, 4, 5, 8, 9, 10, 99)]
+    assert taken == [1, 1, 1, 2, 2, 3, 4, 4]
+    assert documents_within(tokens, None) == 4
+    loss = evaluate(MODEL, tokens, end_id=END, max_tokens=5)
+    assert (loss.n_documents, loss.n_tokens, loss.n_characters) == (2, 5, 3)
+
+
+def test_progress_rises_to_one() -> None:
+    heard: list[float] = []
+    tokens = Tokens.from_documents([[*range(1, 20), END]] * 9)
+    evaluate(MODEL, tokens, end_id=END, batch_size=1, progress=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0
+    assert len(heard) > 5
+
+
+def test_training_mode_and_random_state_survive() -> None:
+    model = GPT(MODEL.config.changed(dropout=0.5)).train()
+    tokens = Tokens.from_documents([[1, 2, 3, END]])
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    a, b = (evaluate(model, tokens, end_id=END) for _ in range(2))
+    assert a == b
+    assert model.training
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_what_cannot_be_evaluated() -> None:
+    tokens = Tokens.from_documents([[1, END]])
+    with pytest.raises(UserError, match="no held-out"):
+        evaluate(MODEL, Tokens.from_documents([]), end_id=END)
+    for stride in (0, -1, 9):
+        with pytest.raises(UserError, match="stride"):
+            evaluate(MODEL, tokens, end_id=END, stride=stride)
+    with pytest.raises(UserError, match="batch size"):
+        evaluate(MODEL, tokens, end_id=END, batch_size=0)
+    with pytest.raises(UserError, match="both directions"):
+        evaluate(GPT(MODEL.config.changed(causal=False)), tokens, end_id=END)

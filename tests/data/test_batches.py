@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mingyue.data.batches import Batches, largest_block
 from mingyue.data.tokens import Tokens
-
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
 
 END = 0
 

@@ -20,9 +20,6 @@ from mingyue.text.tokenizer import Tokenizer
 
 from .corpora import Memory
 
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
-
 HAN = "明月光疑是地上霜舉頭望故鄉白日依山盡黃河入海流春眠不覺曉處聞啼鳥夜來風雨聲花落知多少千里目樓"
 
 

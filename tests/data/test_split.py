@@ -3,16 +3,13 @@
 import random
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mingyue.data.blocks import Piece, blocks, classes
 from mingyue.data.prints import finish, join, prints
 from mingyue.data.split import Candidate, Candidates, NearCopies
 from mingyue.text.document import Document
-
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
 
 texts = st.text(st.sampled_from("明月光疑是地上霜ab。\n， 𠀀"), max_size=30)
 

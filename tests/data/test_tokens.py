@@ -4,13 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mingyue.data.tokens import Pieces, Tokens, TokensWriter
-
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
 
 documents_of_ids = st.lists(st.lists(st.integers(0, 60_000), min_size=1, max_size=9), max_size=9)
 

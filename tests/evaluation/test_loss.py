@@ -17,9 +17,6 @@ from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
 from tests.model.configs import configs, lively
 
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
-
 END = 0
 
 

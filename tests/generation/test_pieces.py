@@ -2,14 +2,11 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mingyue.generation.pieces import Pieces
 from mingyue.text.tokenizer import Tokenizer
-
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
 
 CHARACTERS = Tokenizer.characters(Counter("ab\n明月"))
 BYTES = Tokenizer.bytes()

@@ -14,9 +14,6 @@ from mingyue.errors import UserError
 from mingyue.generation import sampling
 from mingyue.generation.sampling import NEVER, Sampling
 
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
-
 V = 24
 
 

@@ -27,8 +27,6 @@ ALL = {"char": CHARACTERS, "byte": BYTES, "bpe": BPE}
 # Characters by the ten thousand, 月 so often that the strange ones among them do not matter.
 MANY = {chr(c): 1 for c in range(0x4000, 0x18000) if not 0xD800 <= c < 0xF900} | {"月": 10**7}
 
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
 
 any_text = st.text(max_size=60)  # hypothesis leaves lone surrogates out of st.text()
 known_text = st.text(st.sampled_from("".join(POEMS) + ODD), max_size=60)

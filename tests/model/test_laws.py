@@ -197,3 +197,15 @@ def test_counted_operations_are_those_performed():
     with FlopCounterMode(display=False) as counter:
         model(ids, ids).loss.backward()
     assert model.flops_per_token(16) * ids.numel() == counter.get_total_flops()
+
+
+def test_training_may_follow_inference_mode():
+    """Tables made while generating are used in training afterwards."""
+    for position in ("sinusoidal", "rope", "alibi"):
+        config = ModelConfig.checked(vocab_size=20, block_size=8, d_model=16, position=position)
+        model = GPT(config)
+        ids = random_ids(config, 1, 8)
+        with torch.inference_mode():
+            model(ids)
+        model(ids, ids).loss.backward()
+        assert model.embedding.weight.grad is not None

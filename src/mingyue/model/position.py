@@ -71,8 +71,8 @@ class SinusoidalPosition(nn.Module):
         serve as the output layer too.
         """
         if start + n > self.table.shape[0]:
-            rows = 2 ** math.ceil(math.log2(start + n))
-            self.table = sinusoid(rows, self.d_model).to(self.table)
+            with torch.inference_mode(False):  # the table outlives this call: training may follow
+                self.table = sinusoid(_rows(start + n), self.d_model).to(self.table)
         return self.table[start : start + n] / math.sqrt(self.d_model)
 
 
@@ -82,6 +82,11 @@ def sinusoid(n: int, d_model: int) -> Tensor:
     speed = 10_000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # [C/2]
     angle = position * speed  # [n, C/2]
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()
+
+
+def _rows(wanted: int) -> int:
+    """How many rows to make when ``wanted`` are asked for: the next power of two."""
+    return 2 ** math.ceil(math.log2(wanted))
 
 
 class Rotation(NamedTuple):
@@ -120,11 +125,12 @@ class RotaryPosition(nn.Module):
     def forward(self, start: int, n: int) -> Rotation:
         """The turns of positions ``start`` to ``start + n``."""
         if start + n > self.cos.shape[0]:
-            rows = 2 ** math.ceil(math.log2(start + n))
-            angle = torch.arange(rows, dtype=torch.float32)[:, None] * self.frequency  # [rows, R/2]
-            angle = torch.cat((angle, angle), dim=-1)  # [rows, R]
-            self.cos = (angle.cos() * self.magnitude).to(self.cos)
-            self.sin = (angle.sin() * self.magnitude).to(self.sin)
+            with torch.inference_mode(False):
+                position = torch.arange(_rows(start + n), dtype=torch.float32)[:, None]
+                angle = position * self.frequency  # [rows, R/2]
+                angle = torch.cat((angle, angle), dim=-1)  # [rows, R]
+                self.cos = (angle.cos() * self.magnitude).to(self.cos)
+                self.sin = (angle.sin() * self.magnitude).to(self.sin)
         return Rotation(self.cos[start : start + n], self.sin[start : start + n])
 
 

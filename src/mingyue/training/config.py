@@ -32,7 +32,7 @@ class TrainConfig(Settings):
     minutes: Annotated[float, Field(gt=0, le=100_000)] | None = None
 
     # How much text at once
-    batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 32
+    batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 16
     """Rows of ``block_size`` tokens in one step."""
     micro_batch: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Rows in memory at once; their gradients add up to those of the whole batch."""
@@ -42,10 +42,11 @@ class TrainConfig(Settings):
     """``muon``: Muon for the matrices inside the blocks, AdamW for all else. ``adamw``: AdamW."""
     learning_rate: Rate = 4e-3
     """Of AdamW."""
-    matrix_rate: Rate = 0.02
+    matrix_rate: Rate = 0.01
     """Of Muon: the size of an update as a share of an orthogonal matrix."""
-    embedding_rate: Rate | None = None
-    """Of the embedding and position tables; None: ``learning_rate``."""
+    embedding_rate: Rate | None = 0.03
+    """Of the embedding and position tables, whose rows are seldom looked up and so take large
+    steps; None: ``learning_rate``."""
     head_rate: Rate | None = None
     """Of the output head; None: ``learning_rate``."""
     beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
@@ -61,7 +62,7 @@ class TrainConfig(Settings):
     schedule: Literal["wsd", "cosine"] = "wsd"
     warmup: Annotated[int, Field(ge=0, le=1_000_000)] = 20
     """Steps until the full rate is reached; never more than half of all."""
-    decay_fraction: Fraction = 0.4
+    decay_fraction: Fraction = 0.5
     """Of all steps, the last part over which ``wsd`` lowers the rate."""
     final_rate: Fraction = 0.0
     """What is left of the rate at the end, as a share."""

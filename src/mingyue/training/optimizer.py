@@ -2,12 +2,12 @@
 
 Parameters differ in role, and the role decides:
 
-| role                               | with ``muon`` | with ``adamw`` | weight decay |
-|------------------------------------|---------------|----------------|--------------|
-| matrices in the blocks             | Muon          | AdamW          | yes          |
-| output head                        | AdamW         | AdamW          | yes          |
-| embedding (also tied), positions   | AdamW         | AdamW          | no           |
-| norms, biases                      | AdamW         | AdamW          | no           |
+| role                                 | with ``muon`` | with ``adamw`` | weight decay |
+|--------------------------------------|---------------|----------------|--------------|
+| matrices in the blocks               | Muon          | AdamW          | yes          |
+| output head, or the table tied to it | AdamW         | AdamW          | yes          |
+| embedding, positions                 | AdamW         | AdamW          | no           |
+| norms, biases                        | AdamW         | AdamW          | no           |
 
 A table's rows are looked up one by one, so a batch moves only a few of them: it has no use for
 Muon, which turns a matrix as a whole. The head is a matrix, but a row of it belongs to a
@@ -43,7 +43,7 @@ def build_optimizer(
             vectors.append((name, parameter))
         elif name.startswith("blocks."):
             matrices.append((name, parameter))
-        elif name.startswith("head."):
+        elif parameter is model.unembedding:
             head.append((name, parameter))
         else:
             tables.append((name, parameter))

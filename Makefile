@@ -15,9 +15,11 @@ help:
 	@echo "make lint    style and imports      make types   static types"
 	@echo "make bench   measure the numbers in docs/      make clean   remove .venv and caches"
 
-# A trained demo is kept; remove runs/demo to train again.
+# A trained demo is kept, an interrupted one goes on; remove runs/demo to train again.
 demo: $(VENV)/installed
-	@test -f $(RUN)/model.safetensors || $(BIN)/mingyue train tang --out $(RUN) --minutes 4
+	@if grep -qs '"status": "done"' $(RUN)/mingyue.json; then :; \
+	elif [ -f $(RUN)/mingyue.json ]; then $(BIN)/mingyue train --out $(RUN) --resume; \
+	else $(BIN)/mingyue train tang --out $(RUN) --minutes 4; fi
 	@$(BIN)/mingyue write $(RUN) 床前明月光 --seed 1
 	@$(BIN)/mingyue write $(RUN) --n 3 --seed 2
 

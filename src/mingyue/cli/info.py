@@ -1,0 +1,180 @@
+"""``mingyue info``: what a run folder holds and how it came about."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mingyue.cli.flags import SWITCH, Flag, Panel, Place
+from mingyue.language import tr
+
+if TYPE_CHECKING:
+    from mingyue.model.gpt import GPT
+    from mingyue.text.tokenizer import Tokenizer
+
+EXAMPLES = """
+mingyue info runs/tang
+mingyue info runs/tang --json
+"""
+
+Rows = list[tuple[str, object]]
+
+
+def brief() -> str:
+    return tr("show what a run folder holds")
+
+
+def what() -> str:
+    return tr(
+        "Show what a run folder holds: the model and its size part by part, what it was trained "
+        "on and how, its losses, and the command that made it."
+    )
+
+
+def places() -> list[Place]:
+    return [Place("folder", "RUN", tr("a run folder, or a model folder of transformers"))]
+
+
+def panels() -> list[Panel]:
+    return [Panel(tr("Form"), [Flag("json", SWITCH, tr("as a JSON object"), option="--json")])]
+
+
+def run(given: dict[str, Any]) -> int:
+    """Print all that is known."""
+    from mingyue.interop.run_folder import family_of, load_model
+
+    model, tokenizer, about = load_model(given["folder"])
+    family = family_of(model.config).MODEL_TYPE
+    parts = parameters_by_part(model)
+    if given["json"]:
+        whole = {
+            "model": model.config.model_dump(mode="json"),
+            "model_type": family,
+            "parameters": model.count_parameters(),
+            "parameters_by_part": parts,
+            "tokenizer": {"kind": tokenizer.kind, "vocab_size": tokenizer.vocab_size},
+            **about,
+        }
+        print(json.dumps(whole, ensure_ascii=False, indent=2))
+        return 0
+
+    from mingyue.cli.screen import console, print_pairs
+
+    out = console()
+    print_pairs(out, _model(model, tokenizer, family), tr("Model"))
+    print_pairs(out, _parameters(model, parts), tr("Parameters"))
+    for title, rows in (
+        (tr("Training"), _training(about)),
+        (tr("Text"), _text(about)),
+        (tr("Origin"), _origin(about)),
+    ):
+        if rows:
+            print_pairs(out, rows, title)
+    return 0
+
+
+def parameters_by_part(model: "GPT") -> dict[str, int]:
+    """How many numbers each part of the model has learned. Shared ones count once."""
+    parts: dict[str, int] = {}
+    names = {"embedding": "embedding", "position": "position", "head": "head"}
+    for name, parameter in model.named_parameters():
+        words = name.split(".")
+        if words[0] == "blocks":
+            part = {"attention": "attention", "ffn": "feedforward"}.get(words[2], "norms")
+        else:
+            part = names.get(words[0], "norms")
+        parts[part] = parts.get(part, 0) + parameter.numel()
+    return parts
+
+
+def _model(model: "GPT", tokenizer: "Tokenizer", family: str) -> Rows:
+    c = model.config
+    heads = str(c.n_head) if c.kv_heads == c.n_head else f"{c.n_head} / {c.kv_heads}"
+    kinds = [c.position, c.activation, c.norm]
+    kinds += ["qk_norm"] * c.qk_norm + ["bias"] * c.bias + ["tied"] * c.tie_embeddings
+    return [
+        (tr("blocks"), c.n_layer),
+        (tr("heads"), tr("{heads}, each {width} wide", heads=heads, width=c.head_width)),
+        ("d_model", c.d_model),
+        (tr("feed-forward width"), c.ffn_width),
+        ("block_size", c.block_size),
+        (tr("kinds"), ", ".join(kinds)),
+        (tr("tokenizer"), tr("{kind}, {n} tokens", kind=tokenizer.kind, n=tokenizer.vocab_size)),
+        (tr("layout for transformers"), family),
+    ]
+
+
+def _parameters(model: "GPT", parts: Mapping[str, int]) -> Rows:
+    from mingyue.cli.screen import number
+
+    words = {
+        "embedding": tr("embedding"),
+        "position": tr("positions"),
+        "attention": tr("attention"),
+        "feedforward": tr("feed-forward"),
+        "norms": tr("norms"),
+        "head": tr("output head"),
+    }
+    total = model.count_parameters()
+    rows: Rows = [
+        (words[part], f"{number(parts[part]):>12}  {parts[part] / total:6.1%}")
+        for part in words
+        if part in parts
+    ]
+    return [*rows, (tr("all"), f"{number(total):>12}")]
+
+
+def _training(about: Mapping[str, Any]) -> Rows:
+    from mingyue.cli.screen import duration, number
+
+    result, recipe = _table(about, "result"), _table(_table(about, "recipe"), "train")
+    rows: Rows = []
+    if "status" in about:
+        rows.append((tr("status"), about["status"]))
+    if isinstance(loss := result.get("val_loss"), float):
+        rows.append((tr("held-out loss"), tr("{nats} nats per token", nats=f"{loss:.4f}")))
+    if isinstance(steps := result.get("steps"), int):
+        kept = result.get("weights_of_step")
+        rows.append((tr("steps"), tr("{n}, weights of step {kept}", n=number(steps), kept=kept)))
+    if isinstance(seconds := result.get("seconds"), int | float):
+        rows.append((tr("time"), duration(seconds)))
+    machine = [str(result[k]) for k in ("device", "precision") if k in result]
+    if machine:
+        rows.append((tr("machine"), ", ".join(machine)))
+    said = ("optimizer", "schedule", "batch_size", "learning_rate", "matrix_rate", "seed")
+    settings = [f"{name} {recipe[name]}" for name in said if name in recipe]
+    return [*rows, (tr("settings"), ", ".join(settings))] if settings else rows
+
+
+def _text(about: Mapping[str, Any]) -> Rows:
+    from mingyue.cli.screen import number
+
+    data, recipe = _table(about, "data"), _table(about, "recipe")
+    rows: Rows = []
+    if "source" in recipe:
+        rows.append((tr("source"), recipe["source"]))
+    for part, documents, tokens in (
+        (tr("trained on"), "documents", "train_tokens"),
+        (tr("held out"), "val_documents", "val_tokens"),
+    ):
+        if isinstance(data.get(documents), int) and isinstance(data.get(tokens), int):
+            n, t = number(data[documents]), number(data[tokens])
+            rows.append((part, tr("{documents} documents, {tokens} tokens", documents=n, tokens=t)))
+    if "fingerprint" in data:
+        rows.append((tr("fingerprint"), str(data["fingerprint"])[:16]))
+    return rows
+
+
+def _origin(about: Mapping[str, Any]) -> Rows:
+    rows: Rows = []
+    if isinstance(command := about.get("command"), list):
+        rows.append((tr("command"), shlex.join(map(str, command))))
+    versions = {"mingyue": about.get("version"), **_table(about, "versions")}
+    listed = ", ".join(f"{name} {value}" for name, value in versions.items() if value)
+    return [*rows, (tr("versions"), listed)] if listed else rows
+
+
+def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of a file that anybody may have written: a table, or an empty one."""
+    found = values.get(name)
+    return found if isinstance(found, Mapping) else {}

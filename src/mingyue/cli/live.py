@@ -1,0 +1,273 @@
+"""What one sees of a training: what was chosen, how it goes, what it writes, where it lies.
+
+On a terminal one bar at the bottom is drawn again and everything else scrolls above it. Into a
+file go plain lines: each evaluation, and in between a line now and then.
+"""
+
+import json
+import shlex
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rich.cells import cell_len
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
+
+from mingyue.cli.load import Load
+from mingyue.cli.screen import console, duration, is_live, number, print_pairs, short, visible
+from mingyue.errors import UserError
+from mingyue.language import tr
+from mingyue.text.verse import lay_out
+from mingyue.training.observe import (
+    EvalInfo,
+    Observer,
+    Observers,
+    RunInfo,
+    RunResult,
+    StepInfo,
+)
+
+DRAW_EVERY, LINE_EVERY = 0.25, 20.0
+"""Seconds between two drawings of the bar, or two lines where there is no bar."""
+SAMPLE_LINES = 6
+
+
+class Live(Observer):
+    """Prints to the output stream. A context: the bar is cleared away however the block ends."""
+
+    def __init__(self, source: str | None):
+        self.console = console()
+        self.source = source or ""
+        self.verse = False
+        self.load = Load()
+        self._last = time.monotonic()
+        self._bar: Progress | None = None
+        if is_live(self.console):
+            # No refreshing thread: it would take time from the training.
+            self._bar = Progress(
+                BarColumn(bar_width=None),
+                TextColumn("{task.description}", markup=False),
+                console=self.console,
+                auto_refresh=False,
+                expand=True,
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=None)
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def on_message(self, text: str) -> None:
+        self.console.print(visible(text))
+
+    def on_progress(self, phase: str, fraction: float) -> None:
+        self._show(phase, phase, fraction)
+
+    def on_start(self, run: RunInfo) -> None:
+        self.verse = _is_verse(run.out)
+        self.console.print()
+        print_pairs(self.console, _chosen(run, self.source))
+        self.console.print()
+
+    def on_step(self, step: StepInfo) -> None:
+        total, left = step.total_steps, step.seconds_left
+        of = f"{number(step.step)}/{number(total)}" if total else number(step.step)
+        parts = [
+            tr("step {step}", step=of),
+            tr("loss {loss}", loss=f"{step.loss:.3f}"),
+            tr("{time} left", time=duration(left)) if left is not None else "",
+            tr("{speed} tokens/s", speed=number(step.tokens_per_second)),
+            self.load.shown(),
+        ]
+        whole = [part for part in parts if part]
+        fitting = self._fitting(whole)
+        self._show("  ".join(fitting), " · ".join(whole), step.step / total if total else 0.0)
+
+    def on_eval(self, evaluation: EvalInfo) -> None:
+        self.console.print(self._evaluation(evaluation))
+        if evaluation.sample:
+            self._print_sample(evaluation.sample)
+        for note in evaluation.notes:
+            self.console.print(tr("note: {warning}", warning=note), style="yellow")
+        if not self._bar:
+            self._last = time.monotonic()
+
+    def on_end(self, result: RunResult) -> None:
+        if self._bar:
+            self._bar.stop()
+        self.console.print()
+        self.console.print(visible(result.message), style="bold")
+        print_pairs(self.console, _result(result))
+        self.console.print(f"\n{tr('next:')}")
+        for command in _next(result, verse=self.verse):
+            self.console.print(f"  {command}", style="cyan", soft_wrap=True)
+
+    def _fitting(self, parts: list[str]) -> list[str]:
+        """As many parts as leave a bar of some length, the first ones first."""
+        room = self.console.width - 12
+        while len(parts) > 1 and cell_len("  ".join(parts)) > room:
+            parts = parts[:-1]
+        return parts
+
+    def _show(self, bar: str, line: str, fraction: float) -> None:
+        now = time.monotonic()
+        if self._bar:
+            if now - self._last < DRAW_EVERY:
+                return
+            known = {"total": 1.0, "completed": fraction} if fraction else {"total": None}
+            self._bar.update(self._task, description=visible(bar), **known)  # type: ignore[arg-type]
+            self._bar.refresh()
+        elif now - self._last < LINE_EVERY:
+            return
+        else:
+            self.console.print(visible(line))
+        self._last = now
+
+    def _evaluation(self, seen: EvalInfo) -> Text:
+        of = f"{number(seen.step)}/{number(seen.total_steps)}" if seen.total_steps else seen.step
+        line = Text(tr("step {step}", step=of))
+        line.append(f" · {tr('training {loss}', loss=f'{seen.train_loss:.3f}')}")
+        if seen.val_loss is not None:
+            held_out = tr("held out {loss}", loss=f"{seen.val_loss:.3f}")
+            line.append(" · ").append(held_out, style="bold green" if seen.best else "bold")
+            if seen.best:
+                line.append(f" {tr('(best)')}", style="green")
+        if seen.bits_per_character is not None:
+            bits = tr("{bits} bits per character", bits=f"{seen.bits_per_character:.2f}")
+            line.append(f" · {bits}")
+        line.append(f" · {tr('{speed} tokens/s', speed=number(seen.tokens_per_second))}")
+        line.append(f" · {short(seen.flops_per_second)}FLOP/s")
+        line.append(f" · {duration(seen.seconds)}")
+        return line
+
+    def _print_sample(self, sample: str) -> None:
+        lines = visible(lay_out(sample) if self.verse else sample).strip().splitlines()
+        if len(lines) > SAMPLE_LINES:
+            lines = [*lines[:SAMPLE_LINES], "…"]
+        if self._bar:
+            self.console.print(Padding(Text("\n".join(lines), style="italic"), (0, 0, 0, 4)))
+        else:
+            for line in lines:
+                self.console.print(f"    {line}")
+
+
+class _TensorBoardLater(Observer):
+    """TensorBoard needs the run folder, which is known when the run begins."""
+
+    def __init__(self) -> None:
+        self.writer: Observer = Observer()
+
+    def on_start(self, run: RunInfo) -> None:
+        from mingyue.training.tensorboard import TensorBoard
+
+        self.writer = TensorBoard(run.out / "tensorboard")
+
+    def on_step(self, step: StepInfo) -> None:
+        self.writer.on_step(step)
+
+    def on_eval(self, evaluation: EvalInfo) -> None:
+        self.writer.on_eval(evaluation)
+
+    def on_end(self, result: RunResult) -> None:
+        self.writer.on_end(result)
+
+
+def with_log(live: Observer, log: str | None) -> Observer:
+    """``live``, and TensorBoard beside it if ``log`` names it.
+
+    Raises:
+        UserError: TensorBoard is not installed.
+    """
+    if log is None:
+        return live
+    if find_spec("tensorboard") is None:
+        raise UserError(tr("TensorBoard is not installed; pip install 'mingyue[track]'"))
+    return Observers(live, _TensorBoardLater())
+
+
+def _is_verse(folder: Path) -> bool:
+    try:
+        return json.loads((folder / "mingyue.json").read_bytes()).get("layout") == "verse"
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _chosen(run: RunInfo, source: str) -> list[tuple[str, object]]:
+    """What the run was told or found out: a line each for text, model, learning, machine."""
+    m, c = run.model, run.config
+    text = tr(
+        "{train} tokens of {documents} documents to learn from, {val} held out",
+        train=number(run.train_tokens),
+        documents=number(run.documents),
+        val=number(run.val_tokens),
+    )
+    shape = tr(
+        "{parameters} parameters: {layers} blocks, {heads} heads, d_model {width}, "
+        "block_size {block}, vocabulary {vocab}",
+        parameters=number(run.parameters),
+        layers=m.n_layer,
+        heads=m.n_head if m.kv_heads == m.n_head else f"{m.n_head}/{m.kv_heads}",
+        width=m.d_model,
+        block=m.block_size,
+        vocab=number(m.vocab_size),
+    )
+    kinds = [m.position, m.activation, m.norm]
+    kinds += ["qk_norm"] * m.qk_norm + ["bias"] * m.bias + ["tied"] * m.tie_embeddings
+    step = tr(
+        "{optimizer}, {schedule}, {tokens} tokens a step ({rows} rows)",
+        optimizer=c.optimizer,
+        schedule=c.schedule,
+        tokens=number(run.tokens_per_step),
+        rows=c.batch_size,
+    )
+    machine = [run.device, run.precision] + [tr("compiled")] * run.compiled
+    length = (
+        tr("{minutes} minutes in all", minutes=f"{c.minutes:g}")
+        if c.minutes is not None
+        else tr("{steps} steps", steps=number(c.steps or 0))
+    )
+    if run.first_step:
+        length += tr(", goes on after step {step}", step=number(run.first_step))
+    return [
+        (tr("text"), f"{source}: {text}" if source else text),
+        (tr("model"), f"{shape}; {', '.join(kinds)}"),
+        (tr("learning"), step),
+        (tr("machine"), ", ".join(machine)),
+        (tr("length"), length),
+        (tr("run"), run.out),
+    ]
+
+
+def _result(result: RunResult) -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = [(tr("run"), result.out)]
+    if result.best_loss is not None:
+        value = tr(
+            "{loss} nats per token (step {step})",
+            loss=f"{result.best_loss:.3f}",
+            step=number(result.best_step or 0),
+        )
+        rows.append((tr("held-out loss"), value))
+    return [*rows, (tr("time"), duration(result.seconds))]
+
+
+def _next(result: RunResult, *, verse: bool) -> list[str]:
+    run = shlex.quote(str(result.out))
+    write = f"mingyue write {run} 床前明月光" if verse else f"mingyue write {run}"
+    if result.reason == "interrupted":
+        return [f"mingyue train --out {run} --resume", write]
+    return [write, f"mingyue eval {run}"]

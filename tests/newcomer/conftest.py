@@ -1,0 +1,86 @@
+"""A newcomer's folder: small texts under the names that the documents use, and small runs.
+
+Commands run as they are written, but ``tang`` and ``songci`` stand for a few random verses, and
+trainings are made of a few steps of a tiny model.
+"""
+
+import io
+import random
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mingyue.cli.main import main
+
+TINY = shlex.split(
+    "--steps 3 --d-model 32 --n-layer 1 --n-head 2 --block-size 32 --batch-size 4 --d-head 16"
+)
+CHARACTERS = "床前明月光疑是地上霜举头望低思故乡春眠不觉晓处闻啼鸟夜来风雨声花落知多少"
+
+Run = Callable[[str], None]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    draw = random.Random(0)
+    lines = ["".join(draw.choices(CHARACTERS, k=5)) for _ in range(320)]
+    poems = [f"{a}，{b}。{c}，{d}。" for a, b, c, d in zip(*[iter(lines)] * 4, strict=True)]
+    for name in ("verses.txt", "my-novel.txt"):
+        (tmp_path / name).write_text("\n\n".join(poems), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINGYUE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a line of a shell block: a ``mingyue`` command, perhaps with ``echo … |`` before it."""
+
+    def one(line: str) -> None:
+        before, _, after = line.rpartition(" | ")
+        said = " ".join(shlex.split(before)[1:]) + "\n"
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(said.encode())))
+        words = shlex.split(after, comments=True)
+        assert words.pop(0) == "mingyue"
+        assert main(_small(words)) == 0, line
+
+    return one
+
+
+def _small(words: list[str]) -> list[str]:
+    """The same command on a small text."""
+    command, *rest = words
+    source = rest[0] if rest and not rest[0].startswith("-") else None
+    if command == "train" and "--resume" not in rest:
+        rest = _without_minutes([w for w in rest if w != source])
+        if "--out" not in rest:
+            rest += ["--out", str(_free(Path(source or "tang").stem))]
+        return [command, _text(source or "tang"), *rest, *_blank(source or "tang"), *TINY]
+    if command == "data" and source is not None:
+        return [command, _text(source), *rest[1:], *_blank(source)]
+    return words
+
+
+def _text(source: str) -> str:
+    return "verses.txt" if source in ("tang", "songci") else source
+
+
+def _blank(source: str) -> list[str]:
+    return ["--documents", "blank"] if _text(source) == "verses.txt" else []
+
+
+def _without_minutes(words: list[str]) -> list[str]:
+    if "--minutes" not in words:
+        return words
+    at = words.index("--minutes")
+    return words[:at] + words[at + 2 :]
+
+
+def _free(name: str) -> Path:
+    number, path = 2, Path("runs") / name
+    while path.exists():
+        number, path = number + 1, Path("runs") / f"{name}-{number}"
+    return path

@@ -24,7 +24,7 @@ demo: $(VENV)/installed
 	@$(BIN)/mingyue write $(RUN) --n 3 --seed 2
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check src tests benchmarks hatch_build.py

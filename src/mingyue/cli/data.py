@@ -60,17 +60,17 @@ def run(given: dict[str, Any]) -> int:
     path = look.get("export")
 
     from mingyue.cli.export import checked_ending, export
-    from mingyue.cli.reading import opened, prepared
     from mingyue.cli.tally import tally
     from mingyue.cli.waiting import Waiting
     from mingyue.training.config import DataConfig
+    from mingyue.training.reading import read, tokenise
 
     if path is not None:
         checked_ending(path)
     how = DataConfig.checked(**said)
-    corpus = opened(given["source"], how)
+    corpus = read(given["source"], how)
     with Waiting() as waiting:
-        dataset = prepared(corpus, how, waiting.phase)
+        dataset = tokenise(corpus, how, waiting.phase)
         waiting.phase(tr("counting"), 0.0)
         counted = tally(corpus, look.get("sample", 3))
         written = None if path is None else export(corpus, path)

@@ -1,4 +1,4 @@
-"""From the words of the command line to a prepared text, for ``data`` and ``eval``."""
+"""The text that a run was trained on, found again for ``eval``."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,43 +8,8 @@ from mingyue.language import tr
 
 if TYPE_CHECKING:
     from mingyue.data.dataset import Dataset
-    from mingyue.text.corpus import Corpus
-    from mingyue.training.config import DataConfig
 
 Progress = Callable[[str, float], None]
-
-
-def opened(source: str, how: "DataConfig") -> "Corpus":
-    """The text, read as ``how`` says.
-
-    Raises:
-        UserError: there is none, or it cannot be read so.
-    """
-    from mingyue.text.corpus import open_corpus
-
-    return open_corpus(
-        source,
-        script=how.script,
-        encoding=how.encoding,
-        documents=how.documents,
-        text_field=how.text_field,
-    )
-
-
-def prepared(corpus: "Corpus", how: "DataConfig", progress: Progress) -> "Dataset":
-    """The text cut into tokens and divided as a training with these settings would have it."""
-    from mingyue.data.preparation import prepare
-
-    return prepare(
-        corpus,
-        None,
-        kind=how.tokenizer,
-        vocab_size=how.vocab_size,
-        min_count=how.min_count,
-        val_fraction=how.val_fraction,
-        seed=how.split_seed,
-        progress=progress,
-    )
 
 
 def own_text(about: Mapping[str, Any], folder: str, progress: Progress) -> "Dataset":
@@ -54,6 +19,7 @@ def own_text(about: Mapping[str, Any], folder: str, progress: Progress) -> "Data
         UserError: the run does not say, the text is not there any more, or it has changed.
     """
     from mingyue.training.config import DataConfig
+    from mingyue.training.reading import read, tokenise
 
     try:
         source = str(about["recipe"]["source"])
@@ -64,7 +30,7 @@ def own_text(about: Mapping[str, Any], folder: str, progress: Progress) -> "Data
             tr("{folder}: does not say what it was trained on; name a text by --on", folder=folder)
         ) from None
     try:
-        dataset = prepared(opened(source, how), how, progress)
+        dataset = tokenise(read(source, how), how, progress)
     except UserError as error:
         raise UserError(tr("{why} (name another text by --on)", why=error)) from error
     if dataset.fingerprint != fingerprint:

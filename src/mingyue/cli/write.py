@@ -114,8 +114,12 @@ def run(given: dict[str, Any]) -> int:
     if layout is None:
         layout = "verse" if writer.about.get("layout") == "verse" else "plain"
     if as_json or n > 1:
-        for number, done in enumerate(writer.generate(prompt, n=n, **asked)):
-            _print_json(done) if as_json else _print_whole(done, layout == "verse", number)
+        texts = writer.generate(prompt, n=n, **asked)
+        for number, done in enumerate(texts, start=1):
+            if as_json:
+                _print_json(done)
+            else:
+                _print_whole(done, layout == "verse", last=number == len(texts))
     else:
         _print_stream(writer, prompt, layout == "verse", asked)
     return 0
@@ -134,16 +138,16 @@ def _print_json(done: "Completion") -> None:
     print(json.dumps(asdict(done), ensure_ascii=False))
 
 
-def _print_whole(done: "Completion", verse: bool, number: int) -> None:
+def _print_whole(done: "Completion", verse: bool, *, last: bool) -> None:
     from mingyue.cli.screen import console, visible
     from mingyue.text.verse import lay_out
 
     out = console()
-    if number:
-        out.print()
     whole = done.prompt + done.text
     out.print(visible(lay_out(whole) if verse else whole), soft_wrap=True)
-    _print_end(done)
+    _print_end(done, notes=last)  # what was done to the prompt is the same for all
+    if not last:
+        out.print()
 
 
 def _print_stream(writer: "Writer", prompt: str, verse: bool, asked: dict[str, Any]) -> None:
@@ -190,7 +194,7 @@ def _laid_out(pieces: Iterator[str]) -> Iterator[str]:
             text, shown = line, len(line)
 
 
-def _print_end(done: "Completion") -> None:
+def _print_end(done: "Completion", *, notes: bool = True) -> None:
     """Below a text: why it ended, if not by its own end, and what was done to the prompt."""
     from mingyue.cli.screen import console, visible
 
@@ -199,6 +203,7 @@ def _print_end(done: "Completion") -> None:
         "context": tr("stopped: the context is full"),
         "stop": tr("stopped at a stop text"),
     }
+    lines = [reasons[done.reason]] if done.reason in reasons else []
     err = console(errors=True)
-    for line in [*([reasons[done.reason]] if done.reason in reasons else []), *done.notes]:
+    for line in [*lines, *(done.notes if notes else ())]:
         err.print(visible(f"({line})"), style="dim", soft_wrap=True)

@@ -44,8 +44,8 @@ def prepare(text: str, tokenizer: Tokenizer, config: ModelConfig, unknown: Unkno
         if unknown == "refuse":
             raise UserError(
                 tr(
-                    "the model has never seen {characters}; "
-                    'change the prompt, or have them left out (unknown: "drop")',
+                    "the model has never seen {characters}; change the prompt, "
+                    "or have them left out: --unknown drop",
                     characters=shown,
                 )
             )

@@ -3,14 +3,12 @@
 "Five minutes" means: from the moment the command was given until the model lies on the disk.
 So the time before the first step, the evaluations, the checkpoints and the last write are paid
 from the same purse. The first steps are timed, after a few that only warm the machine up, and
-the number of steps follows. While the rate is at its stable height the number may still be
-corrected, at each evaluation; once the decay has begun it stands, because the decay is made of
-it. With a fixed number of steps nothing here looks at the clock.
+the number of steps follows. It is corrected at each evaluation; where the rate is falling
+already, it then falls a little faster or slower, which does no harm. With a fixed number of steps
+nothing here looks at the clock, and a resumed run keeps the number it had.
 """
 
 from dataclasses import dataclass, field
-
-from mingyue.training.schedule import Schedule, decay_start
 
 COLD_STEPS = 3
 """The first steps are slower (memory, caches, kernels chosen); they do not count."""
@@ -35,11 +33,7 @@ class Budget:
     that of earlier sessions included."""
 
     limit: float  # seconds in all
-    schedule: Schedule
-    warmup: int
-    decay_fraction: float
     total: int | None = None
-    fixed: bool = False
     evaluation: float = 0.0  # one evaluation and its checkpoint; a guess until one was seen
     closing: float = 0.2  # after the last evaluation: reading the best weights, writing them
     _steps: int = field(default=0)  # timed since the last estimate
@@ -80,22 +74,14 @@ class Budget:
             per_step = self._per_step() + self.evaluation / interval
         self.total = step + max(0, int(left / per_step)) if per_step > 0 else step
         self.total = max(1, self.total)
-        self.fixed = self.schedule == "cosine" or step >= self._decay_start()
         return self.total
 
     def revise(self, step: int, now: float, interval: int) -> int | None:
-        """The same again at an evaluation, if the number may still change."""
-        if self.total is not None and not self.fixed and self._steps:
-            if step >= self._decay_start():
-                self.fixed = True
-            else:
-                self.estimate(step, now, interval)
-                self._steps, self._stepping = 0, 0.0
+        """The same again at an evaluation, from the steps since the last one."""
+        if self.total is not None and self._steps:
+            self.estimate(step, now, interval)
+            self._steps, self._stepping = 0, 0.0
         return self.total
 
     def _per_step(self) -> float:
         return self._stepping / self._steps if self._steps else 0.0
-
-    def _decay_start(self) -> int:
-        assert self.total is not None
-        return decay_start(self.total, self.schedule, self.warmup, self.decay_fraction)

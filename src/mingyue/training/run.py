@@ -16,17 +16,16 @@ import torch
 
 import mingyue
 from mingyue.data.dataset import Dataset
-from mingyue.data.preparation import prepare
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
-from mingyue.text.corpus import open_corpus
 from mingyue.text.files import write_atomic
 from mingyue.training.config import DataConfig, TrainConfig
 from mingyue.training.loop import run_loop
 from mingyue.training.observe import Observer, RunInfo, RunResult
 from mingyue.training.outcome import finish
 from mingyue.training.precision import choose_device, deterministic
+from mingyue.training.reading import read, tokenise
 from mingyue.training.recipe import (
     ABOUT,
     Asked,
@@ -103,24 +102,8 @@ def train(
 
 def _read(recipe: Recipe, observer: Observer) -> Dataset:
     """The text, tokenized, split and cut into shards (or found in the cache)."""
-    how = recipe.data
-    corpus = open_corpus(
-        recipe.source,
-        script=how.script,
-        encoding=how.encoding,
-        documents=how.documents,
-        text_field=how.text_field,
-    )
-    dataset = prepare(
-        corpus,
-        None,
-        kind=how.tokenizer,
-        vocab_size=how.vocab_size,
-        min_count=how.min_count,
-        val_fraction=how.val_fraction,
-        seed=how.split_seed,
-        progress=observer.on_progress,
-    )
+    corpus = read(recipe.source, recipe.data)
+    dataset = tokenise(corpus, recipe.data, observer.on_progress)
     for line in dataset.lines():
         observer.on_message(line)
     return dataset

@@ -5,8 +5,8 @@ first gradients of a random model point anywhere. After that
 
 - ``cosine`` (Loshchilov & Hutter 2016) falls along half a cosine wave to the end;
 - ``wsd``, warm-up–stable–decay (Hu et al. 2024, MiniCPM), stays at the full rate and falls in
-  a straight line over the last part only. As long as it is stable the end may still be moved,
-  which is what a training that must end on time needs.
+  a straight line over the last part only. As long as it is stable the end may be moved freely,
+  which suits a training that must end on time.
 
 All results are shares of the full rate, in (0, 1].
 """
@@ -23,7 +23,7 @@ def warmup_steps(total: int | None, warmup: int) -> int:
 
 
 def decay_start(total: int, schedule: Schedule, warmup: int, decay_fraction: float) -> int:
-    """The first step whose rate depends on ``total``: from here on the end is fixed."""
+    """The first step whose rate depends on ``total``."""
     warm = warmup_steps(total, warmup)
     if schedule == "cosine":
         return warm

@@ -111,7 +111,7 @@ def open_session(
         forward, state.compiled = compiled(model, x[:size], y[:size], state.precision, observer)
     budget = None
     if config.minutes is not None and state.total_steps is None:
-        budget = Budget(config.minutes * 60, config.schedule, config.warmup, config.decay_fraction)
+        budget = Budget(config.minutes * 60)
     return Session(
         config=config,
         model=model,

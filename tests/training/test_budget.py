@@ -53,6 +53,16 @@ def test_a_machine_that_slows_down_late_still_ends_on_time():
     assert end <= 305
 
 
+def test_a_run_at_its_end_is_not_prolonged():
+    budget = Budget(100)
+    for _ in range(12):
+        budget.note_step(1.0)
+    total = budget.estimate(12, 20.0, None)
+    budget.note_step(0.1)  # the machine has become faster, and half of the time is left
+    assert budget.revise(total, 50.0, 10) == total
+    assert budget.revise(total - 1, 50.0, 10) > total
+
+
 def test_no_time_left_ends_at_once():
     budget = Budget(1.0)
     budget.note_step(0.1)

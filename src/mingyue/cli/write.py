@@ -195,8 +195,9 @@ def _laid_out(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _print_end(done: "Completion", *, notes: bool = True) -> None:
-    """Below a text: why it ended, if not by its own end, and what was done to the prompt."""
-    from mingyue.cli.screen import console, visible
+    """Below a text: why it ended, if not by its own end, and what was done to the prompt; for
+    whoever looks, also the seed that writes it again."""
+    from mingyue.cli.screen import console, is_terminal, visible
 
     reasons = {
         "length": tr("stopped after {n} tokens (--max-tokens)", n=done.n_tokens),
@@ -204,6 +205,8 @@ def _print_end(done: "Completion", *, notes: bool = True) -> None:
         "stop": tr("stopped at a stop text"),
     }
     lines = [reasons[done.reason]] if done.reason in reasons else []
+    if is_terminal(errors=True):
+        lines.append(tr("--seed {seed} writes this again", seed=done.seed))
     err = console(errors=True)
     for line in [*lines, *(done.notes if notes else ())]:
         err.print(visible(f"({line})"), style="dim", soft_wrap=True)

@@ -77,8 +77,12 @@ class Budget:
         return self.total
 
     def revise(self, step: int, now: float, interval: int) -> int | None:
-        """The same again at an evaluation, from the steps since the last one."""
-        if self.total is not None and self._steps:
+        """The same again at an evaluation, from the steps since the last one.
+
+        A run that has reached its end stays there: its rate has come down, and time that is left
+        over does not bring it up again.
+        """
+        if self.total is not None and step < self.total and self._steps:
             self.estimate(step, now, interval)
             self._steps, self._stepping = 0, 0.0
         return self.total

@@ -44,6 +44,7 @@ def look(session: Session) -> bool:
         session.budget.note_evaluation(time.perf_counter() - start, session.pace.saving)
         state.total_steps = session.budget.revise(state.step, session.seconds(), state.eval_every)
     save(session, best=best)
+    session.pace.looking = time.perf_counter() - start
     session.observer.on_eval(
         EvalInfo(
             step=state.step,

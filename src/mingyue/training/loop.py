@@ -95,7 +95,7 @@ def _one_step(session: Session) -> tuple[Step, float]:
             epoch=session.batches.epoch_of(state.step),
             tokens_per_second=x.numel() / session.pace.smooth,
             seconds=session.seconds(),
-            seconds_left=_seconds_left(session),
+            seconds_left=session.seconds_left(),
         )
     )
     return step, share
@@ -172,12 +172,3 @@ def _log_step(session: Session, step: Step, share: float) -> None:
 def _patience_is_over(session: Session) -> bool:
     patience = session.config.patience
     return patience is not None and session.state.watch.since_best >= patience
-
-
-def _seconds_left(session: Session) -> float | None:
-    total, step = session.state.total_steps, session.state.step
-    if total is not None:
-        return (total - step) * session.pace.smooth
-    if session.budget is not None:
-        return max(0.0, session.budget.limit - session.seconds())
-    return None

@@ -29,6 +29,7 @@ class Pace:
     seconds: float = 0.0
     smooth: float = 0.0  # seconds per step
     saving: float = 0.0  # the last checkpoint took so long
+    looking: float = 0.0  # the last evaluation and its checkpoint together
 
     def note(self, tokens: int, seconds: float) -> None:
         self.tokens, self.seconds = self.tokens + tokens, self.seconds + seconds
@@ -62,6 +63,17 @@ class Session:
     def seconds(self) -> float:
         """Of the whole run until now, earlier sessions included."""
         return self._seconds_before + time.monotonic() - self.started
+
+    def seconds_left(self) -> float | None:
+        """Until the end: what is left of the minutes, or what the steps and evaluations to come
+        will take at the present pace; None while that is unknown."""
+        if self.budget is not None:
+            return max(0.0, self.budget.limit - self.seconds())
+        if self.state.total_steps is None or self.state.eval_every is None:
+            return None
+        steps = self.state.total_steps - self.state.step
+        looks = -(-steps // self.state.eval_every)
+        return steps * self.pace.smooth + looks * self.pace.looking
 
 
 def save(session: Session, *, best: bool = False) -> None:

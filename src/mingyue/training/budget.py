@@ -67,12 +67,15 @@ class Budget:
         ``interval`` is the number of steps between evaluations; None: ten in the whole run.
         """
         left = self.limit * (1 - MARGIN) - self.closing - now
-        if interval is None:
-            left -= self.evaluation * EVALUATIONS
-            per_step = self._per_step()
-        else:
-            per_step = self._per_step() + self.evaluation / interval
-        self.total = step + max(0, int(left / per_step)) if per_step > 0 else step
+        step_seconds, look = self._per_step(), self.evaluation
+        if step_seconds <= 0:
+            more = 0.0
+        elif interval is not None:
+            more = left / (step_seconds + look / interval)
+        else:  # ten evaluations, but never more than steps
+            more = (left - EVALUATIONS * look) / step_seconds
+            more = max(more, min(EVALUATIONS, left / (step_seconds + look)))
+        self.total = step + max(0, int(more))
         self.total = max(1, self.total)
         return self.total
 

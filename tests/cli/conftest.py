@@ -65,7 +65,8 @@ def call(
     def run(*words: str) -> Outcome:
         capsys.readouterr()
         code = main(words)
-        return Outcome(code, *capsys.readouterr())
+        left = capsys.readouterr()
+        return Outcome(code, left.out, left.err)
 
     return run
 

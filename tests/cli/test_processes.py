@@ -71,6 +71,49 @@ def test_a_reader_that_goes_away_is_no_error(surroundings: dict, trained: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_said_in_one_line(surroundings: dict, trained: Path, unbuffered: str):
+    environment = {**surroundings["env"], "PYTHONUNBUFFERED": unbuffered}
+    written = ["write", str(trained), "天", "--max-tokens", "3"]
+    commands = [written, [*written, "--n", "2"], ["info", str(trained)], ["--help"]]
+    for words in commands:
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [*MINGYUE, *words],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                cwd=surroundings["cwd"],
+                env=environment,
+            )
+        assert done.returncode == 2, done.stderr
+        assert "the output cannot be written: " in done.stderr
+        assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+        assert done.stderr.splitlines()[-1].startswith("mingyue: ")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+def test_a_full_disk_for_both_streams_leaves_the_exit_code(surroundings: dict, trained: Path):
+    for words in (["info", str(trained)], ["info", "nowhere"]):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run([*MINGYUE, *words], stdout=full, stderr=full, **surroundings)
+        assert done.returncode == 2
+
+
+def test_an_error_of_another_file_is_not_laid_on_the_output(
+    call: Call, trained: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def failing(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("mingyue.cli.write._from_input", failing)
+    with pytest.raises(OSError, match="Input/output"):
+        call("write", "run", "-")
+
+
+@pytest.mark.slow
 def test_any_locale_prints(surroundings: dict, trained: Path):
     for locale in ("C", "POSIX", "en_US.ISO-8859-1", "zh_CN.GB18030"):
         environment = {**surroundings["env"], "LC_ALL": locale, "PYTHONUTF8": "0"}

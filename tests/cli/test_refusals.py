@@ -60,6 +60,9 @@ WRONG = [
     (["train", "poems.txt", "--out", "poems.txt"], "poems.txt"),
     (["train", "poems.txt", "--resume", "--out", "nowhere"], "nowhere"),
     (["data", "poems.txt", "--export", "poems.pdf"], ".jsonl"),
+    (["data", "poems.txt", "--export", "poems.txt"], "poems.txt"),
+    (["data", "poems.txt", "--export", "nowhere/o.txt"], "nowhere"),
+    (["write", "poems.txt"], "poems.txt"),
     (["data", "\udce6.txt"], "UTF-8"),
 ]
 
@@ -120,3 +123,37 @@ def test_real_numbers_keep_their_bounds(value: float):
     else:
         with pytest.raises(ValueError):
             real(least=0, below=1).read(repr(value))
+
+
+def test_an_export_never_replaces_a_file(call: Call, texts: Path, tmp_path: Path):
+    before = (texts / "poems.txt").read_bytes()
+    assert call("data", "poems.txt", "--export", "poems.txt").code == 2
+    assert (texts / "poems.txt").read_bytes() == before
+    (tmp_path / "link.txt").symlink_to(tmp_path / "not there.txt")
+    for there in ("link.txt", "folder.txt"):
+        (tmp_path / "folder.txt").mkdir(exist_ok=True)
+        done = call("data", "poems.txt", "--export", str(tmp_path / there))
+        assert done.code == 2 and "exists already" in done.err
+    assert call("data", "poems.txt", "--export", str(tmp_path / "no" / "o.txt")).code == 2
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_file_is_no_run_folder(call: Call, texts: Path):
+    for command in ("write", "eval", "info"):
+        done = call(command, "poems.txt")
+        assert done.code == 2 and "is a file" in done.err and "no such" not in done.err
+
+
+def test_a_cache_that_cannot_be_written(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    (tmp_path / "mine.txt").write_text("天地玄黄，宇宙洪荒。\n" * 9, encoding="utf-8")
+    monkeypatch.setenv("MINGYUE_CACHE", str(tmp_path / "file" / "cache"))
+    done = call("data", str(tmp_path / "mine.txt"))
+    assert done.code == 2 and "MINGYUE_CACHE" in done.err and done.err.count("\n") == 1
+    monkeypatch.delenv("MINGYUE_CACHE")
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda _: str(tmp_path / "file" / "cache"))
+    done = call("data", str(tmp_path / "mine.txt"))
+    assert done.code == 0, done.err
+    assert done.out.count("temporary folder") == 1

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,21 @@ def test_write_several(call: Call, trained: Path):
     assert len(texts) == 3 and len({t["seed"] for t in texts}) == 3
     assert {t["prompt"] for t in texts} == {"天"}
     assert set(texts[0]) == {"prompt", "text", "reason", "seed", "n_tokens", "notes"}
+
+
+def test_several_texts_are_printed_batch_by_batch(
+    call: Call, trained: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from mingyue.generation.writer import Completion, Writer
+
+    def broken_off(*_: object, **__: object) -> Iterator[Completion]:
+        yield Completion("天", "地", "end", 1, 1)
+        yield Completion("天", "月", "end", 2, 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Writer, "samples", broken_off)
+    assert call("write", "run", "天", "--n", "9") == (130, "天地\n\n天月\n\n", "")
+    assert len(call("write", "run", "天", "--n", "9", "--json").out.splitlines()) == 2
 
 
 def test_all_sampling_options_reach_the_model(call: Call, trained: Path):
@@ -190,3 +206,15 @@ def test_an_exported_text_reads_back(call: Call, texts: Path):
         assert again.code == 0, again.err
         assert "80 documents" in again.out
     assert (texts / "back.txt").read_bytes() == (texts / "2back.txt").read_bytes()
+
+
+def test_one_document_is_one(call: Call, tmp_path: Path):
+    (tmp_path / "one.txt").write_text("天地玄黄，宇宙洪荒。\n", encoding="utf-8")
+    done = call("data", str(tmp_path / "one.txt"), "--export", str(tmp_path / "o.txt"))
+    assert "1 document written" in done.out
+
+
+def test_info_says_the_status_in_the_language_of_the_reader(call: Call, trained: Path):
+    assert "status: done\n" in call("info", "run").out
+    chinese = call("--lang", "zh", "info", "run").out
+    assert "已完成" in chinese and "done" not in chinese

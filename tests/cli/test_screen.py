@@ -1,6 +1,8 @@
 """Showing text that nobody vouches for, numbers that people read, verse that comes in pieces."""
 
+import io
 import random
+import re
 
 import pytest
 from hypothesis import given
@@ -53,6 +55,22 @@ def test_load_is_a_share():
     assert load.shown() == ""
     load._before = (load._before[0] - 10, load._before[1] - 5 * load.cores)
     assert "50%" in load.shown() or "51%" in load.shown()
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_the_parameters_stand_in_columns_on_a_narrow_terminal(scale: int):
+    from rich.console import Console
+
+    from mingyue.cli.info import part_rows
+    from mingyue.cli.screen import pairs
+
+    rows = part_rows({"embedding": 7 * scale, "attention": 123_456 * scale, "feedforward": scale})
+    out = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    out.print(pairs(rows, "Parameters"))
+    lines = out.file.getvalue().splitlines()[1:]  # type: ignore[attr-defined]
+    assert len(lines) == len(rows) == 4
+    ends = [re.search(r"[\d,]+", line).end() for line in lines]  # type: ignore[union-attr]
+    assert len(set(ends)) == 1
 
 
 class _Corpus(list):

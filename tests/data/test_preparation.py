@@ -383,7 +383,7 @@ def test_no_text_is_refused() -> None:
 def test_a_misdecoded_text_is_refused(own_cache: Path) -> None:
     with pytest.raises(UserError, match="mis-decoded"):
         prepare(Memory(["\ufffd\ue123月\ufffd"] * 30))
-    assert not (own_cache / "data").exists()
+        assert not list((own_cache / "data").glob("*"))  # nothing half made
 
 
 def test_progress_is_told() -> None:
@@ -413,3 +413,32 @@ def test_importing_needs_no_torch() -> None:
         "assert not {'torch', 'tokenizers', 'platformdirs'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2], check=True)
+
+
+# A cache that cannot be written
+
+
+def test_a_cache_of_the_user_that_cannot_be_written_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.delenv("MINGYUE_CACHE")
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda _: str(tmp_path / "file" / "cache"))
+    dataset = prepare(Memory(poems(60)))
+    assert tmp_path / "file" not in dataset.folder.parents
+    assert sum("temporary folder" in line for line in dataset.lines()) == 1
+    monkeypatch.setenv("MINGYUE_CACHE", str(tmp_path / "cache"))
+    other = prepare(Memory(poems(60)))
+    assert other.fingerprint == dataset.fingerprint
+    assert not any("temporary folder" in line for line in other.lines())
+
+
+def test_a_cache_that_was_named_must_be_writable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("MINGYUE_CACHE", str(tmp_path / "file"))
+    corpus = Memory(poems(6))
+    with pytest.raises(UserError, match="MINGYUE_CACHE"):
+        prepare(corpus)
+    assert corpus.passes == 0

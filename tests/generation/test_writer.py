@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mingyue.errors import UserError
+from mingyue.generation.decode import Decoding
 from mingyue.generation.writer import Completion, Writer, load
 from mingyue.interop.run_folder import save_model
 from mingyue.model.config import ModelConfig
@@ -185,7 +186,7 @@ def test_prompts_are_adapted_and_this_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("prompt", "named"),
-    [("床X前Y", "X Y"), ("🚀", "🚀"), ("床\n前", "U+000A"), ("\ud83d", "U+D83D"), ("<|end|>", "|")],
+    [("床X前Y", "X Y"), ("🚀", "🚀"), ("床\a前", "U+0007"), ("\ud83d", "U+D83D"), ("<|end|>", "|")],
 )
 def test_unknown_characters_are_named_or_dropped(prompt: str, named: str) -> None:
     with pytest.raises(UserError) as error:
@@ -195,6 +196,30 @@ def test_unknown_characters_are_named_or_dropped(prompt: str, named: str) -> Non
     assert named in completion.notes[-1] or named in completion.notes[0]
     assert set(completion.prompt) <= set(TEXT)
     str(completion).encode("utf-8")  # can be printed
+
+
+@pytest.mark.parametrize("unknown", ["refuse", "drop"])
+@pytest.mark.parametrize("blank", list(" \t\n\r\u3000\u00a0\u200b\u200d\u2060\ufeff"), ids=ascii)
+def test_unknown_blanks_are_left_out(blank: str, unknown: Any) -> None:
+    plain = ROPE.generate("床前，頭", seed=0)[0]
+    made = ROPE.generate(f"{blank}床{blank}前,头{blank}", seed=0, unknown=unknown)[0]
+    assert (made.prompt, made.text) == (plain.prompt, plain.text)
+    assert f"U+{ord(blank):04X}" in made.notes[1] and ",→，" in made.notes[0]
+    assert ROPE.generate(blank, seed=0, unknown=unknown)[0].prompt == ""
+
+
+def test_known_blanks_stay() -> None:
+    made = writer(Tokenizer.characters(Counter("a b")))
+    assert made.generate("a\u3000b", seed=0)[0].prompt == "a b"
+    assert made.generate("a b\n", seed=0)[0].prompt == "a b"
+    assert writer(BYTES).generate(" a\n\ufeff", seed=0, max_tokens=2)[0].prompt == " a\n\ufeff"
+
+
+def test_the_refusal_serves_the_command_line_and_python() -> None:
+    with pytest.raises(UserError) as error:
+        ROPE.generate("床 X")
+    assert "X;" in str(error.value) and "U+0020" not in str(error.value)
+    assert '--unknown drop; unknown="drop" in Python' in str(error.value)
 
 
 def test_text_that_spells_the_end_token_is_text() -> None:
@@ -273,3 +298,25 @@ def test_dropout_is_off() -> None:
     made = Writer(GPT(config).train(), CHARACTERS)
     assert made.generate("", seed=1) == made.generate("", seed=1)
     assert made.model.training
+
+
+def test_samples_come_batch_by_batch_and_are_those_of_generate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = ROPE.generate("床前", n=7, seed=4, max_tokens=9)
+    monkeypatch.setattr("mingyue.generation.writer._ROWS", 3)
+    begun: list[int] = []
+    decoding = Decoding.__init__
+
+    def counted(self: Decoding, model: Any, ids: Any, sampling: Any, seeds: Any, **more: Any):
+        begun.append(len(seeds))
+        decoding(self, model, ids, sampling, seeds, **more)
+
+    monkeypatch.setattr(Decoding, "__init__", counted)
+    samples = ROPE.samples("床前", n=7, seed=4, max_tokens=9)
+    first = [next(samples) for _ in range(3)]
+    assert begun == [3]
+    assert first + list(samples) == whole
+    assert begun == [3, 3, 1]
+    with pytest.raises(UserError):  # at the call, not at the first sample
+        ROPE.samples("床前", n=0)

@@ -149,9 +149,21 @@ def test_the_report_says_it_in_words(language: str) -> None:
         report.warn("w")
         report.warn("w")
         lines = report.lines()
-        assert len(lines) == 1 + 1 + len(report.cleaning) + 1
+        happened = [step for step, touched in report.cleaning.items() if touched]
+        assert happened == ["raw poems", "duplicates"]
+        assert len(lines) == 1 + 1 + len(happened) + 1
         assert "utf-8 × 2, gb18030 × 1" in lines[1]
-        assert all(("的" in line or "首" in line) == (language == "zh") for line in lines[4:7])
+        assert all(("的" in line or "首" in line) == (language == "zh") for line in lines[2:4])
+        first = {"en": "1 document, 24 characters", "zh": "1 篇，24 字符"}
+        assert lines[0] == first[language]
         assert Report.from_dict(report.as_dict()) == report
     finally:
         use(None)
+
+
+def test_counts_of_documents_agree_with_their_noun() -> None:
+    assert [Report(documents=n, characters=9).lines()[0] for n in (0, 1, 2)] == [
+        "0 documents, 9 characters",
+        "1 document, 9 characters",
+        "2 documents, 9 characters",
+    ]

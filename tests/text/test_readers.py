@@ -105,6 +105,17 @@ def test_many_short_blocks_get_advice(tmp_path: Path) -> None:
     assert not corpus.report.warnings
 
 
+def test_a_text_field_for_a_text_file_is_said_to_do_nothing(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "一")
+    put(tmp_path / "b.jsonl", '{"foo": "二"}')
+    for source, said in ((tmp_path, 1), (tmp_path / "a.txt", 1), (tmp_path / "b.jsonl", 0)):
+        corpus = open_corpus(source, text_field="foo")
+        assert list(corpus)
+        assert corpus.report.warnings == ["--text-field has no effect on text files"] * said
+    corpus = open_corpus(tmp_path / "a.txt")
+    assert list(corpus) and not corpus.report.warnings
+
+
 # ---- tables ------------------------------------------------------------------------------
 
 
@@ -147,12 +158,28 @@ def test_csv(tmp_path: Path) -> None:
     corpus = open_corpus(put(tmp_path / "a.csv", content))
     assert list(corpus) == [Document('一，"二",\n三', author="某"), Document(long)]
     assert corpus.report.cleaning == {"empty rows": 1}
-    assert texts(put(tmp_path / "b.csv", "body\n一\n二\n")) == ["一", "二"]
+    assert texts(put(tmp_path / "b.csv", "body\n一\n二\n"), text_field="body") == ["一", "二"]
     assert texts(put(tmp_path / "c.csv", "a;text\n1;一,二\n")) == ["一,二"]
     assert texts(put(tmp_path / "d.tsv", "a\ttext\n1\t一\n")) == ["一"]
     assert texts(
         put(tmp_path / "e.csv", "编号,正文\n1,一首\n".encode("gbk")), text_field="正文"
     ) == ["一首"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"body": "一"}\n{"body": "二"}\n'),
+        ("a.jsonl", '{"body": "一", "n": 1}\n'),
+        ("a.csv", "body\n一\n二\n"),
+        ("a.tsv", "body\tn\n一\t1\n"),
+    ],
+)
+def test_no_other_column_is_taken_for_the_text(tmp_path: Path, name: str, content: str) -> None:
+    path = put(tmp_path / name, content)
+    message = refusal(path)
+    assert all(word in message for word in (name, "line 1", "“text”", "body", "--text-field"))
+    assert texts(path, text_field="body")[0] == "一"
 
 
 @pytest.mark.parametrize(
@@ -225,6 +252,15 @@ def test_a_folder_is_read_in_order(tmp_path: Path) -> None:
     [warning] = corpus.report.warnings
     assert "3 files" in warning
     assert all(name in warning for name in ("empty.txt", "old.txt", "picture.png"))
+
+
+def test_one_file_passed_over(tmp_path: Path) -> None:
+    put(tmp_path / "a.txt", "甲")
+    put(tmp_path / "b.png", b"\x89PNG")
+    corpus = open_corpus(tmp_path)
+    assert list(corpus)
+    [warning] = corpus.report.warnings
+    assert warning.startswith("1 file passed over") and "b.png" in warning
 
 
 def test_a_bad_file_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:

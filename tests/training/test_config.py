@@ -35,6 +35,7 @@ from mingyue.training.config import MINUTES, MODEL, DataConfig, TrainConfig
         {"precision": "int8"},
         {"optimizer": "sgd"},
         {"learning_rte": 0.1},
+        {"freeze_embeddings": True},
     ],
 )
 def test_refused_in_one_line(wrong):

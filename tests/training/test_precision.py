@@ -83,12 +83,34 @@ def test_handlers_are_put_back():
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
-def test_a_second_ctrl_c_ends_at_once():
+@pytest.fixture
+def ctrl_c():
+    """Sets what Ctrl-C does; tests started in the background begin with it ignored."""
     import signal
 
+    before = signal.getsignal(signal.SIGINT)
+    yield lambda handler: signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_second_ctrl_c_ends_at_once(ctrl_c):
+    import signal
+
+    ctrl_c(signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt), Interruption():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
+
+
+def test_where_ctrl_c_was_ignored_the_first_asks_and_the_second_is_ignored(ctrl_c):
+    import signal
+
+    ctrl_c(signal.SIG_IGN)
+    with Interruption() as interruption:
+        signal.raise_signal(signal.SIGINT)
+        assert interruption.asked
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 
 def test_in_another_thread_nothing_is_installed():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,10 +118,33 @@ def test_a_damaged_checkpoint_goes_back_one_and_ends_the_same(poems, whole, tmp_
     assert weights(folder) == weights(whole)
 
 
-def test_no_good_checkpoint_begins_again_and_says_so(poems, whole, tmp_path):
+@pytest.mark.parametrize("loss", ["damaged", "deleted", "all but the log"])
+def test_a_run_that_saved_but_has_no_good_checkpoint_is_left_alone(poems, tmp_path, loss):
     folder = tmp_path / "run"
-    train(poems, folder, observer=ctrl_c_at(3), **RUN)
-    (folder / "checkpoints" / "step-000003" / "state.json").write_text("{")
+    train(poems, folder, observer=ctrl_c_at(6), **RUN)
+    if loss == "damaged":
+        for state in (folder / "checkpoints").glob("step-*/state.json"):
+            state.write_text("{")
+    else:
+        shutil.rmtree(folder / "checkpoints")
+    if loss == "all but the log":
+        (folder / "model.safetensors").unlink()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(UserError, match="no checkpoint can be read") as refusal:
+        train(out=folder, resume=True)
+    assert ("untouched" in str(refusal.value)) == (loss != "all but the log")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_that_never_saved_begins_again_and_says_so(poems, whole, tmp_path):
+    def end(step):
+        if step == 3:
+            raise ZeroDivisionError
+
+    folder = tmp_path / "run"
+    with pytest.raises(ZeroDivisionError):
+        train(poems, folder, observer=Notes(end), **RUN)
+    assert history(folder)[-1]["step"] == 2
     notes = Notes()
     train(out=folder, resume=True, observer=notes)
     assert notes.runs[0].first_step == 0

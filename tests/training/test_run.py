@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 
 from mingyue.errors import UserError
@@ -189,6 +190,8 @@ def test_a_full_disk_says_what_is_kept_and_the_run_can_go_on(poems, tmp_path, mo
         with pytest.raises(UserError, match="step 4 is kept"):
             train(poems, tmp_path / "run", steps=6, eval_every=2, **SETTINGS)
     assert not list(tmp_path.rglob("*.tmp"))
+    about = load_model(tmp_path / "run")[2]  # stopped, but there is something to write with
+    assert about["status"] == "training" and about["recipe"]["train"]["steps"] == 6
     assert train(out=tmp_path / "run", resume=True).steps == 6
 
 
@@ -256,6 +259,38 @@ def test_every_kind_of_model_trains_resumes_and_is_exported(poems, tmp_path, mod
     train(poems, tmp_path / "run", **settings)
     assert train(out=tmp_path / "run", resume=True).reason == "done"
     assert load_model(tmp_path / "run")[0].config.position == model["position"]
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [({}, None), ({"position": "alibi"}, "(position alibi)"), ({"causal": True}, None)],
+)
+def test_a_model_that_transformers_cannot_hold_is_announced_once(poems, tmp_path, model, said):
+    notes = Notes()
+    settings = {**SETTINGS, "model": {**SETTINGS["model"], **model}}
+    train(poems, tmp_path / "run", steps=1, observer=notes, **settings)
+    spoken = [message for message in notes.messages if "transformers" in message]
+    assert len(spoken) == (said is not None)
+    assert said is None or said in spoken[0]
+
+
+@pytest.mark.parametrize("ema", [None, 0.5])
+def test_the_best_weights_so_far_are_in_the_folder_all_the_time(poems, tmp_path, ema):
+    class Ends(Notes):
+        def on_eval(self, evaluation):
+            super().on_eval(evaluation)
+            if len(self.evals) == 2:
+                raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        train(poems, tmp_path / "cut", steps=9, eval_every=2, ema=ema, observer=Ends(), **SETTINGS)
+    state = json.loads((tmp_path / "cut/checkpoints/step-000004/state.json").read_bytes())
+    best = state["state"]["watch"]["best_step"]
+    assert best == 4  # it still gets better this early
+    name = "average.embedding.weight" if ema else "embedding.weight"
+    file = "optimizer.safetensors" if ema else "model.safetensors"
+    saved = safetensors.torch.load_file(tmp_path / "cut/checkpoints/step-000004" / file)[name]
+    assert torch.equal(load_model(tmp_path / "cut")[0].embedding.weight, saved)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def _look() -> Panel:
         tr("Look"),
         [
             Flag("sample", whole(0, 1000), tr("so many documents to look at"), "3"),
-            Flag("export", text("FILE"), tr("write all documents to this .jsonl or .txt")),
+            Flag("export", text("FILE"), tr("write all documents to this new .jsonl or .txt")),
         ],
     )
 
@@ -59,14 +59,14 @@ def run(given: dict[str, Any]) -> int:
     said = settings.reading().said(given) | settings.cutting().said(given)
     path = look.get("export")
 
-    from mingyue.cli.export import checked_ending, export
+    from mingyue.cli.export import checked_target, export
     from mingyue.cli.tally import tally
     from mingyue.cli.waiting import Waiting
     from mingyue.training.config import DataConfig
     from mingyue.training.reading import read, tokenise
 
     if path is not None:
-        checked_ending(path)
+        checked_target(path)
     how = DataConfig.checked(**said)
     corpus = read(given["source"], how)
     with Waiting() as waiting:
@@ -77,9 +77,14 @@ def run(given: dict[str, Any]) -> int:
     _print(dataset, counted)
     _print_samples(counted, corpus)
     if written is not None:
-        from mingyue.cli.screen import console, number
+        from mingyue.cli.screen import console, number, visible
 
-        console().print(tr("{n} documents written to {path}", n=number(written), path=path))
+        said = (
+            tr("1 document written to {path}", path=path)
+            if written == 1
+            else tr("{n} documents written to {path}", n=number(written), path=path)
+        )
+        console().print(visible(said))
     return 0
 
 

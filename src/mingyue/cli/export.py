@@ -1,6 +1,7 @@
 """A corpus as a plain file: what Mingyue reads, cleaned, for other programs."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,18 +24,38 @@ def checked_ending(path: str) -> str:
     return ending
 
 
+def checked_target(path: str) -> str:
+    """The ending of a file that can be made at ``path``; asked before the long work begins.
+
+    Raises:
+        UserError: another ending, something is there already (it may be the very text that is
+            read), or there is no such folder.
+    """
+    ending = checked_ending(path)
+    if os.path.lexists(path):
+        raise UserError(
+            tr("{path}: exists already; --export writes a new file, so name another", path=path)
+        )
+    if not Path(path).absolute().parent.is_dir():
+        folder = Path(path).parent
+        raise UserError(
+            tr("{path}: there is no folder {folder}; make it first", path=path, folder=folder)
+        )
+    return ending
+
+
 def export(corpus: "Corpus", path: str) -> int:
-    """Write all documents; how many there were.
+    """Write all documents into a new file; how many there were.
 
     ``.jsonl``: an object with title, author and text on each line. ``.txt``: the texts with an
     empty line between them, which ``--documents blank`` reads back if they have none inside.
 
     Raises:
-        UserError: another ending, or the file cannot be written.
+        UserError: as ``checked_target``, or the file cannot be written.
     """
     from mingyue.text.files import open_atomic
 
-    ending, number, text = checked_ending(path), 0, ""
+    ending, number, text = checked_target(path), 0, ""
     with open_atomic(path) as file:
         for piece in corpus:
             text += piece.text

@@ -62,7 +62,7 @@ def run(given: dict[str, Any]) -> int:
 
     out = console()
     print_pairs(out, _model(model, tokenizer, family), tr("Model"))
-    print_pairs(out, _parameters(model, parts), tr("Parameters"))
+    print_pairs(out, part_rows(parts), tr("Parameters"))
     for title, rows in (
         (tr("Training"), _training(about)),
         (tr("Text"), _text(about)),
@@ -104,7 +104,8 @@ def _model(model: "GPT", tokenizer: "Tokenizer", family: str) -> Rows:
     ]
 
 
-def _parameters(model: "GPT", parts: Mapping[str, int]) -> Rows:
+def part_rows(parts: Mapping[str, int]) -> Rows:
+    """A line for each part, numbers under each other, and one for all."""
     from mingyue.cli.screen import number
 
     words = {
@@ -115,13 +116,14 @@ def _parameters(model: "GPT", parts: Mapping[str, int]) -> Rows:
         "norms": tr("norms"),
         "head": tr("output head"),
     }
-    total = model.count_parameters()
+    total = sum(parts.values())
+    width = len(number(total))  # no wider than needed: a narrow terminal would break the lines
     rows: Rows = [
-        (words[part], f"{number(parts[part]):>12}  {parts[part] / total:6.1%}")
+        (words[part], f"{number(parts[part]):>{width}}  {parts[part] / total:6.1%}")
         for part in words
         if part in parts
     ]
-    return [*rows, (tr("all"), f"{number(total):>12}")]
+    return [*rows, (tr("all"), number(total))]
 
 
 def _training(about: Mapping[str, Any]) -> Rows:
@@ -130,7 +132,7 @@ def _training(about: Mapping[str, Any]) -> Rows:
     result, recipe = _table(about, "result"), _table(_table(about, "recipe"), "train")
     rows: Rows = []
     if "status" in about:
-        rows.append((tr("status"), about["status"]))
+        rows.append((tr("status"), _status(about["status"])))
     if isinstance(loss := result.get("val_loss"), float):
         rows.append((tr("held-out loss"), tr("{nats} nats per token", nats=f"{loss:.4f}")))
     if isinstance(steps := result.get("steps"), int):
@@ -146,6 +148,18 @@ def _training(about: Mapping[str, Any]) -> Rows:
     return [*rows, (tr("settings"), ", ".join(settings))] if settings else rows
 
 
+def _status(word: object) -> object:
+    """The status in the reader's language; as it stands if it is none of ours."""
+    known = {
+        "training": tr("in training, or broken off"),
+        "done": tr("done"),
+        "patience": tr("done: no better for long"),
+        "interrupted": tr("interrupted"),
+        "diverged": tr("diverged"),
+    }
+    return known.get(word, word) if isinstance(word, str) else word
+
+
 def _text(about: Mapping[str, Any]) -> Rows:
     from mingyue.cli.screen import number
 
@@ -159,7 +173,12 @@ def _text(about: Mapping[str, Any]) -> Rows:
     ):
         if isinstance(data.get(documents), int) and isinstance(data.get(tokens), int):
             n, t = number(data[documents]), number(data[tokens])
-            rows.append((part, tr("{documents} documents, {tokens} tokens", documents=n, tokens=t)))
+            amount = (
+                tr("1 document, {tokens} tokens", tokens=t)
+                if data[documents] == 1
+                else tr("{documents} documents, {tokens} tokens", documents=n, tokens=t)
+            )
+            rows.append((part, amount))
     if "fingerprint" in data:
         rows.append((tr("fingerprint"), str(data["fingerprint"])[:16]))
     return rows

@@ -210,18 +210,24 @@ def _is_verse(folder: Path) -> bool:
 def _chosen(run: RunInfo, source: str) -> list[tuple[str, object]]:
     """What the run was told or found out: a line each for text, model, learning, machine."""
     m, c = run.model, run.config
-    text = tr(
-        "{train} tokens of {documents} documents to learn from, {val} held out",
-        train=number(run.train_tokens),
-        documents=number(run.documents),
-        val=number(run.val_tokens),
+    train, val = number(run.train_tokens), number(run.val_tokens)
+    text = (
+        tr("{train} tokens of 1 document to learn from, {val} held out", train=train, val=val)
+        if run.documents == 1
+        else tr(
+            "{train} tokens of {documents} documents to learn from, {val} held out",
+            train=train,
+            documents=number(run.documents),
+            val=val,
+        )
     )
+    heads = m.n_head if m.kv_heads == m.n_head else f"{m.n_head}/{m.kv_heads}"
     shape = tr(
-        "{parameters} parameters: {layers} blocks, {heads} heads, d_model {width}, "
+        "{parameters} parameters: {layers}, {heads}, d_model {width}, "
         "block_size {block}, vocabulary {vocab}",
         parameters=number(run.parameters),
-        layers=m.n_layer,
-        heads=m.n_head if m.kv_heads == m.n_head else f"{m.n_head}/{m.kv_heads}",
+        layers=tr("1 block") if m.n_layer == 1 else tr("{n} blocks", n=m.n_layer),
+        heads=tr("1 head") if m.n_head == 1 else tr("{n} heads", n=heads),
         width=m.d_model,
         block=m.block_size,
         vocab=number(m.vocab_size),

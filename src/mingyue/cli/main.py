@@ -7,6 +7,8 @@ line on the error stream says what); 130 interrupted by Ctrl-C. A traceback is a
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import TextIO
 
 from mingyue import language
 from mingyue.errors import UserError
@@ -27,8 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # the reader (head, less) has gone; nobody is left to tell
-        _silence()
+        _silence(sys.stdout)
         return 0
+    except OSError as error:
+        broken = next((s for s in (sys.stdout, sys.stderr) if _is_broken(s, error)), None)
+        if broken is None:
+            raise
+        _silence(broken)
+        _complain(tr("the output cannot be written: {why}", why=error.strerror or error))
+        return 2
     finally:
         language.use(None)
 
@@ -98,13 +107,33 @@ def _complain(message: str) -> None:
     from mingyue.cli.screen import visible
 
     line = " ".join(visible(message).split())
-    print(tr("mingyue: {message}", message=line), file=sys.stderr)
+    try:
+        print(tr("mingyue: {message}", message=line), file=sys.stderr)
+    except OSError:  # neither can that be written; the exit code has to say it
+        _silence(sys.stderr)
 
 
-def _silence() -> None:
-    """Give Python somewhere to flush to at its end, or it would complain about the pipe again."""
+def _is_broken(stream: TextIO, error: OSError) -> bool:
+    """Whether ``error`` came from writing into ``stream``, whose disk is full or gone.
+
+    What could not be written is still in the buffer, so it fails once more; where there is no
+    buffer (``python -u``), a line end is tried. An error of a file by name is none of a stream.
+    """
+    if error.filename is not None:
+        return False
+    try:
+        if isinstance(stream, TextIOWrapper) and stream.write_through:
+            stream.write("\n")
+        stream.flush()
+    except OSError:
+        return True
+    return False
+
+
+def _silence(stream: TextIO) -> None:
+    """Give Python somewhere to flush to at its end, or it would complain once more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mingyue.cli.flags import SWITCH, Flag, Panel, Place, choice, real, text, whole
@@ -101,7 +102,7 @@ def _form() -> Panel:
 
 
 def run(given: dict[str, Any]) -> int:
-    """Print the texts: one as it is written, several when they are done."""
+    """Print the texts: one as it is written, several each as soon as it and those beside it end."""
     amount, chance, form = (panel.said(given) for panel in panels())
     layout, as_json = form.pop("layout", None), form.pop("json", False)
     prompt = _from_input() if given["prompt"] == "-" else given["prompt"] or ""
@@ -114,12 +115,11 @@ def run(given: dict[str, Any]) -> int:
     if layout is None:
         layout = "verse" if writer.about.get("layout") == "verse" else "plain"
     if as_json or n > 1:
-        texts = writer.generate(prompt, n=n, **asked)
-        for number, done in enumerate(texts, start=1):
+        for number, done in enumerate(writer.samples(prompt, n=n, **asked), start=1):
             if as_json:
                 _print_json(done)
             else:
-                _print_whole(done, layout == "verse", last=number == len(texts))
+                _print_whole(done, layout == "verse", last=number == n)
     else:
         _print_stream(writer, prompt, layout == "verse", asked)
     return 0
@@ -135,7 +135,7 @@ def _from_input() -> str:
 def _print_json(done: "Completion") -> None:
     from dataclasses import asdict
 
-    print(json.dumps(asdict(done), ensure_ascii=False))
+    print(json.dumps(asdict(done), ensure_ascii=False), flush=True)
 
 
 def _print_whole(done: "Completion", verse: bool, *, last: bool) -> None:
@@ -173,7 +173,8 @@ def _print_stream(writer: "Writer", prompt: str, verse: bool, asked: dict[str, A
         for piece in _laid_out(texts()) if verse else texts():
             print(visible(piece), end="", flush=is_terminal())
     finally:  # also after Ctrl-C, so that the shell's prompt stands on a line of its own
-        print()
+        with suppress(OSError):  # a full disk was said by the error that brought us here
+            print()
     if last is not None:
         _print_end(last)
 

@@ -10,9 +10,12 @@ otherwise a loss would depend on how many characters the split made unknown. BPE
 learnt from the training side only.
 """
 
+import atexit
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -58,7 +61,8 @@ def prepare(
         val_fraction: share of the text to hold out, 0 to 0.5; at most about ten million
             characters are.
         seed: decides which documents are held out.
-        folder: where to keep the result; by default a place in the user's cache.
+        folder: where to keep the result; by default a place in the user's cache, or a temporary
+            one where that cannot be written.
         progress: told what is being done and which share of it is done, 0 to 1 (0 while that
             is unknown).
 
@@ -76,11 +80,15 @@ def prepare(
     settings = [FORMAT, fingerprint, maker.key, val_fraction, seed]
     key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
     target = Path(folder) if folder is not None else cache_folder() / key[:24]
+    warning = ""
     try:
         return Dataset.open(target, key)
     except Damaged:
         if folder is not None:
             _refuse_foreign(target)
+        else:
+            place, warning = writable_cache()
+            target = place / key[:24]
 
     found = survey(
         corpus,
@@ -99,6 +107,8 @@ def prepare(
         )
         if corpus.fingerprint() != fingerprint:
             raise changed(corpus.name)
+        if warning:
+            corpus.report.warnings.append(warning)
         write_meta(
             temporary,
             key=key,
@@ -116,6 +126,50 @@ def cache_folder() -> Path:
 
     root = os.environ.get("MINGYUE_CACHE") or platformdirs.user_cache_dir("mingyue")
     return Path(root) / "data"
+
+
+def writable_cache() -> tuple[Path, str]:
+    """The cache folder, made if need be, and an empty warning.
+
+    Where a user's own cache cannot be written (a home that is read-only, or none at all), a
+    temporary folder that goes with the process, and a warning that says so.
+
+    Raises:
+        UserError: the folder that ``MINGYUE_CACHE`` names cannot be written, or none can.
+    """
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder, ""
+    except OSError as error:
+        why = error.strerror or str(error)
+    if os.environ.get("MINGYUE_CACHE"):
+        raise UserError(
+            tr(
+                "{path}: MINGYUE_CACHE names this folder, but it cannot be written: {why}",
+                path=folder,
+                why=why,
+            )
+        )
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix="mingyue-"))
+    except OSError:
+        raise UserError(
+            tr(
+                "{path}: the cache folder cannot be written ({why}), nor can a temporary one; "
+                "name another folder by MINGYUE_CACHE",
+                path=folder,
+                why=why,
+            )
+        ) from None
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return temporary, tr(
+        "{path}: this cache folder cannot be written ({why}); the text is kept ready in a "
+        "temporary folder, for this time only",
+        path=folder,
+        why=why,
+    )
 
 
 class _Maker(NamedTuple):

@@ -2,7 +2,8 @@
 
 A character-level vocabulary has only what was in its corpus: full-width signs, one of the two
 scripts. A prompt is first put into those forms; what then is still unknown is named, and refused
-or left out as the caller chose. Nothing is changed in silence: notes say what was done.
+or left out as the caller chose; only blanks, which a vocabulary of verse lacks and which nobody
+means as content, are left out in any case. Nothing is changed in silence: notes say what was done.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from mingyue.text.script import adapt
 from mingyue.text.tokenizer import Tokenizer
 
 Unknown = Literal["refuse", "drop"]
+
+# Zero-width spaces and joiners and the byte order mark: nobody sees them, copying brings them in.
+_ZERO_WIDTH = frozenset("\u200b\u200c\u200d\u2060\ufeff")
 
 
 @dataclass(frozen=True)
@@ -29,27 +33,39 @@ class Prompt:
 def prepare(text: str, tokenizer: Tokenizer, config: ModelConfig, unknown: Unknown) -> Prompt:
     """Put a prompt into known characters and into ids.
 
+    Blanks that the vocabulary lacks are left out whatever ``unknown`` says, with a note.
+
     Raises:
         UserError: unknown characters that are not to be dropped, or more tokens than learned
             positions.
     """
+
+    def known(character: str) -> bool:
+        return not tokenizer.unknown(character)
+
     notes: list[str] = []
-    if tokenizer.unknown(text):
-        text, changes = adapt(text, lambda c: not tokenizer.unknown(c))
+    dropped: list[str] = []
+    if strange := tokenizer.unknown(text):
+        # Blanks go first, so that the rest is seen as a sentence; not those with a known form.
+        dropped = [c for c in strange if _blank(c) and adapt(c, known)[0] == c]
+        text = _without(text, dropped)
+        text, changes = adapt(text, known)
         if changes:
             pairs = " ".join(f"{_shown(old)}→{_shown(new)}" for old, new in changes)
             notes.append(tr("prompt put into known characters: {pairs}", pairs=pairs))
     if strange := tokenizer.unknown(text):
-        shown = " ".join(map(_shown, strange))
         if unknown == "refuse":
             raise UserError(
                 tr(
                     "the model has never seen {characters}; change the prompt, "
-                    "or have them left out: --unknown drop",
-                    characters=shown,
+                    'or have them left out (--unknown drop; unknown="drop" in Python)',
+                    characters=" ".join(map(_shown, strange)),
                 )
             )
-        text = "".join(c for c in text if c not in set(strange))
+        text = _without(text, strange)
+        dropped += strange
+    if dropped:
+        shown = " ".join(map(_shown, dropped))
         notes.append(tr("left out of the prompt, as unknown: {characters}", characters=shown))
     ids = [tokenizer.end_id, *tokenizer.encode(text)]
     if len(ids) > config.block_size:
@@ -64,6 +80,14 @@ def prepare(text: str, tokenizer: Tokenizer, config: ModelConfig, unknown: Unkno
             )
         notes.append(tr("the prompt has {tokens} tokens; the model sees the last {limit}", **sizes))
     return Prompt(text, ids, notes)
+
+
+def _blank(character: str) -> bool:
+    return character.isspace() or character in _ZERO_WIDTH
+
+
+def _without(text: str, characters: list[str]) -> str:
+    return "".join(c for c in text if c not in characters)
 
 
 def _shown(character: str) -> str:

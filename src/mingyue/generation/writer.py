@@ -10,6 +10,7 @@ the characters the vocabulary has; what was changed is said in the notes of the 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -119,19 +120,59 @@ class Writer:
             UserError: a value out of range, unknown characters, a prompt too long for learned
                 positions, or a model that cannot write.
         """
+        samples = self.samples(
+            prompt,
+            n=n,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            min_p=min_p,
+            typical_p=typical_p,
+            repetition_penalty=repetition_penalty,
+            logit_bias=logit_bias,
+            seed=seed,
+            stop=stop,
+            unknown=unknown,
+        )
+        return list(samples)
+
+    def samples(
+        self,
+        prompt: str = "",
+        *,
+        n: int = 1,
+        max_tokens: int | None = None,
+        temperature: float = 0.8,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        typical_p: float = 1.0,
+        repetition_penalty: float = 1.0,
+        logit_bias: Bias | None = None,
+        seed: int | None = None,
+        stop: str | Sequence[str] = (),
+        unknown: Unknown = "refuse",
+    ) -> Iterator[Completion]:
+        """What ``generate`` gives for the same values, each batch as soon as it is written.
+
+        So many samples take neither a long silence nor the memory to hold them all.
+
+        Raises:
+            UserError: as ``generate``, at the call and not at the first sample.
+        """
         sampling = self._sampling(
             temperature, top_k, top_p, min_p, typical_p, repetition_penalty, logit_bias
         )
         request = _request(n, max_tokens, seed, stop, unknown)
         ready = prepare(prompt, self.tokenizer, self.model.config, request.unknown)
         first = secrets.randbelow(2**32) if request.seed is None else request.seed
-        completions: list[Completion] = []
-        for start in range(0, request.n, _ROWS):
+
+        def batch(start: int) -> _Writing:
             seeds = [stream_seed(first, i) for i in range(start, min(start + _ROWS, request.n))]
-            for _ in (writing := _Writing(self, ready, sampling, seeds, request)):
-                pass
-            completions += writing.completions()
-        return completions
+            return _Writing(self, ready, sampling, seeds, request)
+
+        return _in_batches(batch(0), (batch(start) for start in range(_ROWS, request.n, _ROWS)))
 
     def stream(
         self,
@@ -284,6 +325,14 @@ def _streamed(writing: _Writing) -> Iterator[str | Completion]:
         if piece:
             yield piece
     yield from writing.completions()
+
+
+def _in_batches(first: _Writing, others: Iterator[_Writing]) -> Iterator[Completion]:
+    """All samples, batch by batch; the first one is there, so that its errors have been told."""
+    for writing in chain([first], others):
+        for _ in writing:
+            pass
+        yield from writing.completions()
 
 
 def _request(

@@ -88,6 +88,8 @@ def load_model(
         UserError: something is missing, damaged, or of a kind that is not known here.
     """
     folder = Path(folder)
+    if folder.is_file():
+        raise UserError(tr("{path}: is a file; name the folder of a run or a model", path=folder))
     if not folder.is_dir():
         raise UserError(tr("{path}: no such folder, so there is no model", path=folder))
     raw = _read_json(folder / "config.json")
@@ -242,8 +244,10 @@ def _generation_config(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, A
         "do_sample": True,
         "temperature": 0.8,
         "top_k": 0,
-        "max_length": config.block_size,
     }
+    # A table of positions ends the text, prompt and all; without one only new tokens count.
+    fixed = config.position in ("learned", "sinusoidal")
+    settings["max_length" if fixed else "max_new_tokens"] = config.block_size
     if forbidden := never_written(config, tokenizer):
         settings["suppress_tokens"] = forbidden
     return settings

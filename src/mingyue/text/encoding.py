@@ -27,6 +27,9 @@ SAMPLE = 1 << 18  # bytes on which the encoding is judged
 _PLAUSIBLE, _SPREAD = -9.2, 1.5
 # Bytes that happen to be valid UTF-8 need a far better reading to be taken for something else.
 _CONVINCING = -8.3
+# Zero bytes beside so many ASCII characters, all on one side of them, are no chance: UTF-16. With
+# fewer, what is beyond ASCII must look right too, or four bytes such as 00 01 09 00 were a text.
+_ENOUGH_ASCII = 8
 # By how many nats the best reading must beat the next: odds of fifty to one.
 _MARGIN = 4.0
 # A text with fewer broken characters than this share is a damaged one, not one in another encoding.
@@ -174,7 +177,7 @@ def _with_controls(path: Path, sample: bytes, complete: bool) -> Encoding:
         encoding: text
         for encoding, text in _readings(_UTF_16, sample, complete).items()
         if _CONTROLS.isdisjoint(map(ord, text))
-        and ((zeros and log_likelihood(text) > _PLAUSIBLE * len(text)) or _mostly_frequent(text))
+        and ((zeros and _looks_wide(text)) or _mostly_frequent(text))
     }
     if readings:
         return max(readings, key=lambda encoding: log_likelihood(readings[encoding]))
@@ -243,6 +246,13 @@ def _readings(
 def _looks_right(text: str) -> bool:
     length = sum(character > "\x7f" for character in text)
     return not length or plausibility(text) > _PLAUSIBLE - _SPREAD / math.sqrt(length)
+
+
+def _looks_wide(text: str) -> bool:
+    """Whether bytes with zeros among them, read as UTF-16, are text rather than binary data."""
+    if log_likelihood(text) <= _PLAUSIBLE * len(text):
+        return False
+    return sum(character <= "\x7f" for character in text) >= _ENOUGH_ASCII or _looks_right(text)
 
 
 def _mostly_beyond_ascii(text: str) -> bool:

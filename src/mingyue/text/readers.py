@@ -65,6 +65,8 @@ def read_file(path: Path, options: Options, report: Report) -> Iterator[Document
         return read_jsonl(path, lines(pieces), options.text_field, report)
     if ending in {".csv", ".tsv"}:
         return read_csv(path, lines(pieces), options.text_field, report)
+    if options.text_field is not None:
+        report.warn(tr("--text-field has no effect on text files"))
     if options.documents == "auto":
         pieces = _advise(pieces, path, report)
     return divide(pieces, options.documents, title=path.stem)
@@ -162,7 +164,14 @@ def read_folder(folder: Path, options: Options, report: Report) -> Iterator[Docu
         if empty:
             report.encodings = before
             skipped.append(path.relative_to(folder).as_posix())
-    if skipped:
+    if len(skipped) == 1:
+        report.warn(
+            tr(
+                "1 file passed over (empty, or not of a kind that Mingyue reads): {name}",
+                name=skipped[0],
+            )
+        )
+    elif skipped:
         report.warn(
             tr(
                 "{n} files passed over (empty, or not of a kind that Mingyue reads): {names}",

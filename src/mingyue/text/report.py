@@ -14,7 +14,7 @@ from mingyue.language import tr
 
 # Each cleaning step by its name, in the words of the report. A name missing here is shown as is.
 _IN_WORDS: dict[str, Callable[[int], str]] = {
-    "raw poems": lambda n: tr("{n} poems in the source", n=f"{n:,}"),
+    "raw poems": lambda n: tr("poems in the source: {n}", n=f"{n:,}"),
     "nfc": lambda n: tr("{n} had composed forms of characters unified (NFC)", n=f"{n:,}"),
     "notes": lambda n: tr("{n} had notes in brackets, taken out", n=f"{n:,}"),
     "restored": lambda n: tr(
@@ -34,7 +34,7 @@ _IN_WORDS: dict[str, Callable[[int], str]] = {
     "near duplicates": lambda n: tr(
         "{n} dropped: half of the couplets stood in earlier poems", n=f"{n:,}"
     ),
-    "empty rows": lambda n: tr("{n} empty rows passed over", n=f"{n:,}"),
+    "empty rows": lambda n: tr("empty rows passed over: {n}", n=f"{n:,}"),
 }
 
 
@@ -54,7 +54,7 @@ class Report:
     warnings: list[str] = field(default_factory=list)
 
     def count(self, step: str, touched: int | bool = 1) -> None:
-        """Add to a step's count; a step that touched nothing still shows that it was there."""
+        """Add to a step's count; with 0 it enters the list, but ``lines`` passes over it."""
         self.cleaning[step] = self.cleaning.get(step, 0) + int(touched)
 
     def warn(self, warning: str) -> None:
@@ -64,11 +64,14 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report for a person: what was read, step by step what was done, what to mind."""
+        characters = f"{self.characters:,}"
         lines = [
-            tr(
+            tr("1 document, {characters} characters", characters=characters)
+            if self.documents == 1
+            else tr(
                 "{documents} documents, {characters} characters",
                 documents=f"{self.documents:,}",
-                characters=f"{self.characters:,}",
+                characters=characters,
             )
         ]
         if self.encodings:
@@ -77,6 +80,8 @@ class Report:
             listed = ", ".join(f"{name} × {files:,}" for name, files in ranked)
             lines.append(tr("encodings of the files: {listed}", listed=listed))
         for step, touched in self.cleaning.items():
+            if not touched:
+                continue  # what did not happen is no news
             words = _IN_WORDS.get(step)
             lines.append(words(touched) if words else f"{step}: {touched:,}")
         return lines + [tr("note: {warning}", warning=warning) for warning in self.warnings]

@@ -137,12 +137,14 @@ def read_hub(name: str, field: str | None, report: Report) -> Iterator[Document]
 
 
 def _column(columns: list[str], field: str | None, where: str) -> str:
-    """The column with the text: the one asked for, ``text``, or the only one."""
+    """The column with the text: the one asked for, or ``text``.
+
+    Not the only one there is, if its name is another: it may hold addresses or numbers, and a
+    CSV without a header would lose its first row.
+    """
     wanted = field or "text"
     if wanted in columns:
         return wanted
-    if field is None and len(columns) == 1:
-        return columns[0]
     raise UserError(
         tr(
             "{where}: no column “{wanted}”; there are {columns}; choose with --text-field",

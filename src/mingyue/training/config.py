@@ -96,7 +96,7 @@ class TrainConfig(Settings):
     embeddings: str | None = None
     """A file of vectors to start the embedding table from."""
     freeze_embeddings: bool = False
-    """Leave the embedding table as it starts."""
+    """Leave the given vectors as they are."""
 
     @model_validator(mode="before")
     @classmethod
@@ -118,6 +118,13 @@ class TrainConfig(Settings):
                     "micro_batch {micro} is larger than batch_size {batch}; it is a part of it",
                     micro=self.micro_batch,
                     batch=self.batch_size,
+                )
+            )
+        if self.freeze_embeddings and self.embeddings is None:
+            raise UserError(
+                tr(
+                    "freeze_embeddings keeps given vectors as they are, but none are given; name "
+                    "them with --embeddings"
                 )
             )
         return self

@@ -3,6 +3,9 @@
 The first signal only sets a flag. The handlers that were there before come back at once, so a
 second Ctrl-C does what Ctrl-C always does: it ends the program where it stands. The last
 checkpoint is whole then too, since a checkpoint comes into being by a rename.
+
+A program that a script starts with ``&`` begins with Ctrl-C ignored. Whoever sends it the signal
+nevertheless means it: the first one asks here too. A second one is ignored again, as before.
 """
 
 import signal

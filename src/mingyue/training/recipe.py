@@ -14,6 +14,7 @@ from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
 from mingyue.training.config import MODEL, DataConfig, TrainConfig
+from mingyue.training.lock import LOCK
 
 ABOUT = "mingyue.json"
 RUNS = Path("runs")
@@ -170,7 +171,7 @@ def new_folder(out: str | Path | None, name: str) -> Path:
                     folder=folder,
                 )
             )
-        if any(folder.iterdir()) and not is_run(folder):
+        if not is_run(folder) and any(path.name != LOCK for path in folder.iterdir()):
             raise UserError(
                 tr("{folder}: not empty, and not a run; choose another --out", folder=folder)
             )
@@ -192,7 +193,8 @@ def old_folder(out: str | Path | None, name: str) -> Path:
         for path in _numbered(name):
             if not path.exists():
                 break
-            there.append(path)
+            if is_run(path):
+                there.append(path)
         out = there[-1] if there else RUNS / name
     folder = Path(out)
     if not is_run(folder):

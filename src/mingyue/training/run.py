@@ -17,10 +17,13 @@ import torch
 import mingyue
 from mingyue.data.dataset import Dataset
 from mingyue.errors import UserError
+from mingyue.interop import native
+from mingyue.interop.run_folder import family_of
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
 from mingyue.text.files import write_atomic
 from mingyue.training.config import DataConfig, TrainConfig
+from mingyue.training.lock import only_one
 from mingyue.training.loop import run_loop
 from mingyue.training.observe import Observer, RunInfo, RunResult
 from mingyue.training.outcome import finish
@@ -79,25 +82,52 @@ def train(
     folder = old_folder(out, name) if resume else new_folder(out, name)
     recipe = asked.resumed(folder) if resume else asked.recipe()
     device = choose_device(recipe.train.device)
+    with only_one(folder):  # before the text: a place that cannot be written costs no wait
+        if not resume:
+            new_folder(folder, name)  # still free, now that nobody else can take it
+        result = _run(recipe, device, folder, observer, started, command, resume=resume)
+    observer.on_end(result)
+    return result
+
+
+def _run(
+    recipe: Recipe,
+    device: torch.device,
+    folder: Path,
+    observer: Observer,
+    started: float,
+    command: Sequence[str] | None,
+    *,
+    resume: bool,
+) -> RunResult:
+    """The run itself, in a folder that is ours alone."""
     dataset = _read(recipe, observer)
     model_config = fit_model(recipe, dataset, observer)
     about = _about(recipe, dataset, command)
     if resume:
         _same_text(folder, dataset)
+    else:
+        _layout(model_config, observer)
 
     cards = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(cards), deterministic():  # leaves the caller's as they were
         session = open_session(
-            recipe, model_config, dataset, device, folder, observer, started, resume=resume
+            recipe,
+            model_config,
+            dataset,
+            device,
+            folder,
+            observer,
+            started,
+            about=about,
+            resume=resume,
         )
         if not resume:  # the recipe first, so that even a run killed at once can be resumed
             write_atomic(folder / ABOUT, _json(about))
         with session.log:
             observer.on_start(_info(session, folder))
             reason = run_loop(session)
-        result = finish(session, folder, reason, about)
-    observer.on_end(result)
-    return result
+        return finish(session, folder, reason, about)
 
 
 def _read(recipe: Recipe, observer: Observer) -> Dataset:
@@ -131,6 +161,24 @@ def _about(recipe: Recipe, dataset: Dataset, command: Sequence[str] | None) -> d
         "command": list(command) if command is not None else None,
         "status": "training",
     }
+
+
+def _layout(config: ModelConfig, observer: Observer) -> None:
+    """Say so, before the time is spent, when the model will be one for Mingyue only."""
+    if family_of(config) is not native:
+        return
+    usual = ModelConfig(vocab_size=config.vocab_size)
+    names = ("activation", "norm", "position", "rope", "qk_norm", "bias", "causal")
+    kinds = [n for n in names if getattr(config, n) != getattr(usual, n)]
+    observer.on_message(
+        tr(
+            "transformers has no layout for this model ({kinds}); the run opens in Mingyue only",
+            kinds=", ".join(
+                n if n == "rope" else f"{n} {str(getattr(config, n)).lower()}" for n in kinds
+            )
+            or f"n_layer {config.n_layer}",
+        )
+    )
 
 
 def _same_text(folder: Path, dataset: Dataset) -> None:

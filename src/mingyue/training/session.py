@@ -1,13 +1,18 @@
 """What the loop works with, and how all of it is put on disk."""
 
 import time
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from mingyue.data.batches import Batches
 from mingyue.data.dataset import Dataset
 from mingyue.errors import UserError
+from mingyue.interop.run_folder import save_model
 from mingyue.model.gpt import GPT
 from mingyue.training.average import Average
 from mingyue.training.budget import Budget
@@ -40,6 +45,8 @@ class Pace:
 class Session:
     """Everything the loop works with."""
 
+    folder: Path
+    about: Mapping[str, Any]  # for mingyue.json
     config: TrainConfig
     model: GPT
     forward: Forward  # the model as one function of ids and targets, perhaps compiled
@@ -77,7 +84,9 @@ class Session:
 
 
 def save(session: Session, *, best: bool = False) -> None:
-    """A checkpoint of everything.
+    """A checkpoint of everything; if it is the best so far, its weights into the run folder too.
+
+    So whatever ends the run later, a full disk or ``kill -9``, it leaves a model to write with.
 
     Raises:
         UserError: the disk is full or refuses.
@@ -95,6 +104,14 @@ def save(session: Session, *, best: bool = False) -> None:
     except UserError as error:
         raise disk_trouble(error, session.saved_step) from error
     session.saved_step = state.step
+    if best:
+        try:
+            with session.average.in_place() if session.average else nullcontext():
+                save_model(
+                    session.model, session.data.tokenizer, session.folder, about=session.about
+                )
+        except UserError as error:
+            raise disk_trouble(error, session.saved_step) from error
     session.pace.saving = time.perf_counter() - start
 
 

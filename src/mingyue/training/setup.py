@@ -1,5 +1,6 @@
 """A session, as new or as the newest good checkpoint left it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from mingyue.training.checkpoint import Checkpoint, Checkpoints
 from mingyue.training.compiling import compiled, plain
 from mingyue.training.config import TrainConfig
 from mingyue.training.embeddings import start_from
-from mingyue.training.log import Log
+from mingyue.training.log import Log, read_log
 from mingyue.training.observe import Observer
 from mingyue.training.optimizer import build_optimizer
 from mingyue.training.precision import (
@@ -77,14 +78,21 @@ def open_session(
     observer: Observer,
     started: float,
     *,
+    about: Mapping[str, Any],
     resume: bool,
 ) -> Session:
-    """Everything the loop needs, as new or as the newest good checkpoint left it."""
+    """Everything the loop needs, as new or as the newest good checkpoint left it.
+
+    Raises:
+        UserError: the run to resume has saved before, but nothing of it can be read.
+    """
     config = recipe.train
     checkpoints = Checkpoints(folder / "checkpoints", config.keep)
     checkpoints.clear_leftovers()
     found = checkpoints.load(observer.on_message) if resume else None
     if resume and found is None:
+        if has_saved(folder):
+            raise _nothing_readable(folder)
         observer.on_message(tr("{folder}: no good checkpoint; from the beginning", folder=folder))
 
     torch.manual_seed(config.seed)
@@ -113,6 +121,8 @@ def open_session(
     if config.minutes is not None and state.total_steps is None:
         budget = Budget(config.minutes * 60)
     return Session(
+        folder=folder,
+        about=about,
         config=config,
         model=model,
         forward=forward,
@@ -128,6 +138,39 @@ def open_session(
         observer=observer,
         started=started,
         saved_step=found.step if found else None,
+    )
+
+
+def has_saved(folder: Path) -> bool:
+    """Whether the run in ``folder`` ever came to a checkpoint, be it still there or not.
+
+    The log shows it too: a run takes steps after an evaluation only when its checkpoint was
+    written. (Steps before the first evaluation were never saved, and can be made again.)
+    """
+    if (folder / "model.safetensors").exists():
+        return True
+    if any((folder / "checkpoints").glob("step-*")):
+        return True
+    lines = read_log(folder / "log.jsonl") if (folder / "log.jsonl").exists() else []
+    looks = [line["step"] for line in lines if "train_loss" in line]
+    return bool(looks) and lines[-1]["step"] > looks[0]
+
+
+def _nothing_readable(folder: Path) -> UserError:
+    if (folder / "model.safetensors").exists():
+        return UserError(
+            tr(
+                "{folder}: no checkpoint can be read, so this run cannot go on; its exported model "
+                "is untouched; begin a new run with another --out",
+                folder=folder,
+            )
+        )
+    return UserError(
+        tr(
+            "{folder}: no checkpoint can be read, so this run cannot go on; begin a new run with "
+            "another --out",
+            folder=folder,
+        )
     )
 
 

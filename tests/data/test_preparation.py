@@ -383,7 +383,7 @@ def test_no_text_is_refused() -> None:
 def test_a_misdecoded_text_is_refused(own_cache: Path) -> None:
     with pytest.raises(UserError, match="mis-decoded"):
         prepare(Memory(["\ufffd\ue123月\ufffd"] * 30))
-        assert not list((own_cache / "data").glob("*"))  # nothing half made
+    assert not list((own_cache / "data").glob("*"))  # nothing half made
 
 
 def test_progress_is_told() -> None:

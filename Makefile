@@ -32,7 +32,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 
 types: $(VENV)/installed-dev
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/default_run.py

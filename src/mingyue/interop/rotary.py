@@ -26,7 +26,7 @@ def fits(config: ModelConfig) -> bool:
         and config.norm == "rmsnorm"
         and config.causal
         and config.n_layer > 0
-        and (config.rope.scaling != "yarn" or _yarn_length(config) > _SHORTEST_YARN)
+        and (config.rope.scaling != "yarn" or config.rotary_length > _SHORTEST_YARN)
     )
 
 
@@ -120,11 +120,6 @@ def refuse_unless(raw: Mapping[str, Any], **expected: object) -> None:
             )
 
 
-def _yarn_length(config: ModelConfig) -> int:
-    rope = config.rope
-    return rope.original_block_size or max(1, round(config.block_size / rope.factor))
-
-
 def _rope_to_parameters(config: ModelConfig) -> dict[str, Any]:
     rope = config.rope
     match rope.scaling:
@@ -134,15 +129,11 @@ def _rope_to_parameters(config: ModelConfig) -> dict[str, Any]:
             scaling = {
                 "rope_type": "yarn",
                 "factor": rope.factor,
-                "original_max_position_embeddings": _yarn_length(config),
+                "original_max_position_embeddings": config.rotary_length,
             }
         case _:
             scaling = {"rope_type": "default"}
-    base = rope.base
-    if rope.scaling == "ntk":  # nothing but a larger base, so they need no word for it
-        width = config.rotary_width
-        base *= rope.factor ** (width / max(width - 2, 1))
-    return {"rope_theta": base, **scaling}
+    return {"rope_theta": config.rotary_base, **scaling}
 
 
 def _rope_from_parameters(raw: Mapping[str, Any], length: Any) -> dict[str, Any]:

@@ -86,6 +86,19 @@ class ModelConfig(Settings):
         """How many of a head's ``D`` dimensions RoPE turns; always even."""
         return int(self.head_width * self.rope.fraction) // 2 * 2
 
+    @property
+    def rotary_base(self) -> float:
+        """RoPE's base; NTK scaling is nothing but a larger one."""
+        if self.rope.scaling != "ntk":
+            return self.rope.base
+        width = self.rotary_width
+        return self.rope.base * self.rope.factor ** (width / max(width - 2, 1))
+
+    @property
+    def rotary_length(self) -> int:
+        """The length that RoPE scaling stretches: the one given, or a ``factor`` of the block."""
+        return self.rope.original_block_size or max(1, round(self.block_size / self.rope.factor))
+
     @model_validator(mode="after")
     def _shapes_agree(self) -> Self:
         if self.d_head is None and self.d_model % self.n_head:

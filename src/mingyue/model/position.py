@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from mingyue.errors import UserError
 from mingyue.language import tr
-from mingyue.model.config import ModelConfig, RopeConfig
+from mingyue.model.config import ModelConfig
 
 
 class ContextFull(UserError):
@@ -116,9 +116,7 @@ class RotaryPosition(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.frequency, self.magnitude = rotary_frequencies(
-            config.rope, config.rotary_width, config.block_size
-        )
+        self.frequency, self.magnitude = rotary_frequencies(config)
         self.register_buffer("cos", torch.empty(0, config.rotary_width), persistent=False)
         self.register_buffer("sin", torch.empty(0, config.rotary_width), persistent=False)
 
@@ -134,29 +132,27 @@ class RotaryPosition(nn.Module):
         return Rotation(self.cos[start : start + n], self.sin[start : start + n])
 
 
-def rotary_frequencies(rope: RopeConfig, width: int, block_size: int) -> tuple[Tensor, float]:
-    """Radians per position for each of ``width / 2`` pairs, and a factor on queries and keys.
+def rotary_frequencies(config: ModelConfig) -> tuple[Tensor, float]:
+    """Radians per position for each of R / 2 pairs, and a factor on queries and keys.
 
-    Pair i turns by base^(-2i/width) a position (Su et al. 2021, eq. 15). Scaling slows the
+    Pair i turns by base^(-2i/R) a position (Su et al. 2021, eq. 15). Scaling slows the
     turning, so that ``factor`` times as many positions fit into the angles seen in training.
     """
-    base = rope.base
-    if rope.scaling == "ntk":
-        base *= rope.factor ** (width / max(width - 2, 1))
+    rope, width = config.rope, config.rotary_width
     exponent = torch.arange(0, width, 2, dtype=torch.float32) / width
-    frequency = base**-exponent  # [R/2]
+    frequency = config.rotary_base**-exponent  # [R/2]
     if rope.scaling == "linear":
         return frequency / rope.factor, 1.0
     if rope.scaling == "yarn":
-        return _yarn(frequency, rope, width, block_size)
+        return _yarn(frequency, config)
     return frequency, 1.0
 
 
-def _yarn(frequency: Tensor, rope: RopeConfig, width: int, block_size: int) -> tuple[Tensor, float]:
+def _yarn(frequency: Tensor, config: ModelConfig) -> tuple[Tensor, float]:
     """YaRN (Peng et al. 2023, §3.2–3.4): pairs that turn more than 32 times within the original
     length stay, those that turn less than once are slowed by ``factor``, a ramp lies between;
     and cos and sin grow a little, which sharpens the softmax as longer rows need."""
-    length = rope.original_block_size or max(1, round(block_size / rope.factor))
+    rope, width, length = config.rope, config.rotary_width, config.rotary_length
 
     def pair_with_turns(turns: float) -> float:
         return width * math.log(length / (turns * 2 * math.pi)) / (2 * math.log(rope.base))

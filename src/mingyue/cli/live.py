@@ -9,8 +9,7 @@ import shlex
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rich.cells import cell_len
 from rich.padding import Padding
@@ -19,6 +18,7 @@ from rich.text import Text
 
 from mingyue.cli.load import Load
 from mingyue.cli.screen import console, duration, is_live, number, print_pairs, short, visible
+from mingyue.cli.waiting import Barred
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.text.verse import lay_out
@@ -36,7 +36,7 @@ DRAW_EVERY, LINE_EVERY = 0.25, 20.0
 SAMPLE_LINES = 6
 
 
-class Live(Observer):
+class Live(Barred, Observer):
     """Prints to the output stream. A context: the bar is cleared away however the block ends."""
 
     def __init__(self, source: str | None):
@@ -45,7 +45,6 @@ class Live(Observer):
         self.verse = False
         self.load = Load()
         self._last = time.monotonic()
-        self._bar: Progress | None = None
         if is_live(self.console):
             # No refreshing thread: it would take time from the training.
             self._bar = Progress(
@@ -57,20 +56,6 @@ class Live(Observer):
                 transient=True,
             )
             self._task = self._bar.add_task("", total=None)
-
-    def __enter__(self) -> Self:
-        if self._bar:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar:
-            self._bar.stop()
 
     def on_message(self, text: str) -> None:
         self.console.print(visible(text))

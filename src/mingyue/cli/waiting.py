@@ -6,22 +6,11 @@ from typing import Any, Self
 from mingyue.cli.screen import console, is_live, visible
 
 
-class Waiting:
-    """A context; ``phase`` says what is being done and which part of it is done, 0 to 1."""
+class Barred:
+    """A context in which ``_bar``, if there is one, is shown; it is cleared away however the
+    block ends."""
 
-    def __init__(self) -> None:
-        err = console(errors=True)
-        self._bar: Any = None
-        if is_live(err, errors=True):
-            from rich.progress import BarColumn, Progress, TextColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                console=err,
-                transient=True,
-            )
-            self._task = self._bar.add_task("", total=None)
+    _bar: Any = None
 
     def __enter__(self) -> Self:
         if self._bar:
@@ -36,6 +25,23 @@ class Waiting:
     ) -> None:
         if self._bar:
             self._bar.stop()
+
+
+class Waiting(Barred):
+    """A context; ``phase`` says what is being done and which part of it is done, 0 to 1."""
+
+    def __init__(self) -> None:
+        err = console(errors=True)
+        if is_live(err, errors=True):
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                console=err,
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=None)
 
     def phase(self, doing: str, part: float) -> None:
         """``part`` is 0 while it is unknown."""

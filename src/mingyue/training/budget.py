@@ -3,9 +3,10 @@
 "Five minutes" means: from the moment the command was given until the model lies on the disk.
 So the time before the first step, the evaluations, the checkpoints and the last write are paid
 from the same purse. The first steps are timed, after a few that only warm the machine up, and
-the number of steps follows. It is corrected at each evaluation; where the rate is falling
-already, it then falls a little faster or slower, which does no harm. With a fixed number of steps
-nothing here looks at the clock, and a resumed run keeps the number it had.
+the number of steps follows. It is corrected at each evaluation and fifty times in between, to the
+end: a machine that is given other work to do makes fewer steps, and still ends on time. Where the
+rate is falling already, it then falls a little faster or slower, which does no harm. With a fixed
+number of steps nothing here looks at the clock, and a resumed run keeps the number it had.
 """
 
 from dataclasses import dataclass, field
@@ -15,16 +16,21 @@ COLD_STEPS = 3
 TIMED_STEPS = 8
 """So many must have been timed before the number of steps is set …"""
 TIMED_SHARE = 0.02
-"""… or so much of the whole time used on them, if that comes first (but at least two)."""
-MARGIN = 0.02
+"""… or so much of the whole time used on them, if that comes first (but at least two). Later, how
+much of it lies between two corrections."""
+MARGIN = 0.01
 """Share of the time that is left unplanned: machines do not run evenly."""
 EVALUATIONS = 10
-"""In one run, unless ``eval_every`` says otherwise."""
+"""In one run, unless ``eval_every`` says otherwise …"""
+LOOKING = 0.06
+"""… or they would take more than this share of the time (but at least two) …"""
+LONGEST = 600.0
+"""… or be more than so many seconds apart: what was learned since would be lost with the power."""
 
 
-def evaluation_interval(total: int, wanted: int | None) -> int:
+def evaluation_interval(total: int, wanted: int | None, evaluations: int = EVALUATIONS) -> int:
     """Steps between evaluations."""
-    return wanted or max(1, -(-total // EVALUATIONS))
+    return wanted or max(1, -(-total // evaluations))
 
 
 @dataclass
@@ -35,8 +41,9 @@ class Budget:
     limit: float  # seconds in all
     total: int | None = None
     evaluation: float = 0.0  # one evaluation and its checkpoint; a guess until one was seen
-    closing: float = 0.2  # after the last evaluation: reading the best weights, writing them
-    _steps: int = field(default=0)  # timed since the last estimate
+    closing: float = 0.2  # after the last evaluation
+    _per_step: float = field(default=0.0)  # seconds, of late
+    _steps: int = field(default=0)  # timed since the last correction
     _stepping: float = field(default=0.0)  # seconds they took
     _cold: int = field(default=COLD_STEPS)
 
@@ -47,48 +54,54 @@ class Budget:
         else:
             self._steps, self._stepping = self._steps + 1, self._stepping + seconds
 
-    def note_evaluation(self, seconds: float, saving: float) -> None:
-        """One evaluation took so long, ``saving`` its checkpoint."""
-        self.evaluation = seconds + saving
-        self.closing = 0.2 + saving
+    def note_evaluation(self, seconds: float) -> None:
+        """One evaluation took so long, its checkpoint included."""
+        self.evaluation = seconds
 
-    def ready(self, now: float) -> bool:
-        """Whether enough has been timed for a first estimate."""
-        if self.total is not None:
-            return False
-        if now >= self.limit * (1 - MARGIN) - self.closing:
+    @property
+    def evaluations(self) -> int:
+        """How many there should be in the whole run."""
+        affordable = EVALUATIONS
+        if self.evaluation > 0:
+            affordable = round(LOOKING * self.limit / self.evaluation)
+        return max(2, min(EVALUATIONS, affordable), int(self.limit / LONGEST))
+
+    def due(self, now: float) -> bool:
+        """Whether enough has been timed to set the number of steps, or to correct it."""
+        if now >= self._last_moment:
             return True
         enough = self._stepping >= TIMED_SHARE * self.limit and self._steps >= 2
-        return enough or self._steps >= TIMED_STEPS
+        return enough or (self.total is None and self._steps >= TIMED_STEPS)
 
-    def estimate(self, step: int, now: float, interval: int | None) -> int:
+    def correct(self, step: int, now: float, interval: int | None) -> int:
         """Set ``total`` from what has been timed, ``step`` steps being done at ``now``.
 
-        ``interval`` is the number of steps between evaluations; None: ten in the whole run.
+        ``interval`` is the number of steps between evaluations; None: not decided yet. A run that
+        has reached its end stays there: its rate has come down, and time that is left over does
+        not bring it up again.
         """
-        left = self.limit * (1 - MARGIN) - self.closing - now
-        step_seconds, look = self._per_step(), self.evaluation
-        if step_seconds <= 0:
-            more = 0.0
-        elif interval is not None:
-            more = left / (step_seconds + look / interval)
-        else:  # ten evaluations, but never more than steps
-            more = (left - EVALUATIONS * look) / step_seconds
-            more = max(more, min(EVALUATIONS, left / (step_seconds + look)))
-        self.total = step + max(0, int(more))
-        self.total = max(1, self.total)
-        return self.total
-
-    def revise(self, step: int, now: float, interval: int) -> int | None:
-        """The same again at an evaluation, from the steps since the last one.
-
-        A run that has reached its end stays there: its rate has come down, and time that is left
-        over does not bring it up again.
-        """
-        if self.total is not None and step < self.total and self._steps:
-            self.estimate(step, now, interval)
+        if self.total is not None and step >= self.total:
+            return self.total
+        if self._steps:
+            of_late = self._stepping / self._steps
+            self._per_step = (self._per_step + of_late) / 2 if self._per_step else of_late
             self._steps, self._stepping = 0, 0.0
+        self.total = max(1, step + max(0, int(self._more(step, now, interval))))
         return self.total
 
-    def _per_step(self) -> float:
-        return self._stepping / self._steps if self._steps else 0.0
+    def _more(self, step: int, now: float, interval: int | None) -> float:
+        """Steps that still fit in, evaluations between them and one at the end included."""
+        left = self._last_moment - now
+        if self._per_step <= 0 or left <= 0:
+            return 0.0
+        if interval is None:
+            looks = self.evaluations - 1
+        else:  # none comes within half an interval of the end
+            about = step + left / (self._per_step + self.evaluation / interval)
+            looks = max(0.0, (about - interval / 2) // interval - step // interval)
+        return max(1.0, (left - looks * self.evaluation) / self._per_step)
+
+    @property
+    def _last_moment(self) -> float:
+        """When the last step must have been made."""
+        return self.limit * (1 - MARGIN) - self.closing - self.evaluation

@@ -40,11 +40,10 @@ def look(session: Session) -> bool:
     )
     state.loss_sum, state.loss_count = 0.0, 0
     session.pace.tokens, session.pace.seconds = 0, 0.0
-    if session.budget is not None and state.eval_every is not None:
-        session.budget.note_evaluation(time.perf_counter() - start, session.pace.saving)
-        state.total_steps = session.budget.revise(state.step, session.seconds(), state.eval_every)
     save(session, best=best)
     session.pace.looking = time.perf_counter() - start
+    if session.budget is not None:
+        session.budget.note_evaluation(session.pace.looking)
     session.observer.on_eval(
         EvalInfo(
             step=state.step,

@@ -9,7 +9,7 @@ import torch
 
 from mingyue.errors import UserError
 from mingyue.language import tr
-from mingyue.training.budget import evaluation_interval
+from mingyue.training.budget import EVALUATIONS, evaluation_interval
 from mingyue.training.config import TrainConfig
 from mingyue.training.interrupt import Interruption
 from mingyue.training.look import look
@@ -102,26 +102,26 @@ def _one_step(session: Session) -> tuple[Step, float]:
 
 
 def _plan(session: Session) -> None:
-    """Set the number of steps as soon as it can be known."""
-    state, budget = session.state, session.budget
-    if budget is not None and budget.ready(session.seconds()):
+    """Set the number of steps as soon as it can be known, and correct it now and then."""
+    state, budget, wanted = session.state, session.budget, session.config.eval_every
+    if budget is not None and budget.due(session.seconds()):
         if not budget.evaluation:
-            budget.note_evaluation(*_guess_evaluation(session))
-        state.total_steps = budget.estimate(
-            state.step, session.seconds(), session.config.eval_every
-        )
+            budget.note_evaluation(_guess_evaluation(session))
+        known = state.eval_every or wanted
+        state.total_steps = budget.correct(state.step, session.seconds(), known)
     if state.total_steps is not None and state.eval_every is None:
-        state.eval_every = evaluation_interval(state.total_steps, session.config.eval_every)
+        count = budget.evaluations if budget is not None else EVALUATIONS
+        state.eval_every = evaluation_interval(state.total_steps, wanted, count)
 
 
-def _guess_evaluation(session: Session) -> tuple[float, float]:
+def _guess_evaluation(session: Session) -> float:
     """Seconds that an evaluation and its checkpoint may take, until one is seen."""
     held_out = session.data.val.n_tokens
     tokens = min(session.config.eval_tokens or held_out, held_out)
     # Forward is a third of a step's work, but short documents leave rows half empty.
     speed = session.pace.tokens / session.pace.seconds
     size = 12 * session.model.count_parameters()  # weights, and two numbers of the optimizer
-    return 0.7 * tokens / speed, size / DISK_SPEED
+    return 0.7 * tokens / speed + size / DISK_SPEED
 
 
 def _evaluation_is_due(session: Session) -> bool:

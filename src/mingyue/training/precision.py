@@ -179,11 +179,11 @@ def deterministic() -> Iterator[None]:
     On a CPU this costs nothing. On CUDA cuBLAS needs a word in the environment before it starts.
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    before = torch.are_deterministic_algorithms_enabled()
-    warn_before = torch.is_deterministic_algorithms_warn_only_enabled()
+    before = torch.get_deterministic_debug_mode()
     memory: Any = torch.utils.deterministic
     fill_before = memory.fill_uninitialized_memory
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # Not torch.use_deterministic_algorithms: it loads the compiler, which takes a second and a half.
+    torch.set_deterministic_debug_mode("warn")
     # Filling fresh memory, which comes with it, guards programs that read it unset; ours do not.
     memory.fill_uninitialized_memory = False
     try:
@@ -193,4 +193,4 @@ def deterministic() -> Iterator[None]:
             yield
     finally:
         memory.fill_uninitialized_memory = fill_before
-        torch.use_deterministic_algorithms(before, warn_only=warn_before)
+        torch.set_deterministic_debug_mode(before)

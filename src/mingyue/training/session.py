@@ -33,7 +33,6 @@ class Pace:
     tokens: int = 0
     seconds: float = 0.0
     smooth: float = 0.0  # seconds per step
-    saving: float = 0.0  # the last checkpoint took so long
     looking: float = 0.0  # the last evaluation and its checkpoint together
 
     def note(self, tokens: int, seconds: float) -> None:
@@ -91,7 +90,7 @@ def save(session: Session, *, best: bool = False) -> None:
     Raises:
         UserError: the disk is full or refuses.
     """
-    state, start = session.state, time.perf_counter()
+    state = session.state
     state.seconds = session.seconds()
     memory = session.optimizer.state()
     if session.average is not None:
@@ -112,7 +111,6 @@ def save(session: Session, *, best: bool = False) -> None:
                 )
         except UserError as error:
             raise disk_trouble(error, session.saved_step) from error
-    session.pace.saving = time.perf_counter() - start
 
 
 def share_at(config: TrainConfig, step: int, total: int | None) -> float:

@@ -43,6 +43,7 @@ class Budget:
     evaluation: float = 0.0  # one evaluation and its checkpoint; a guess until one was seen
     closing: float = 0.2  # after the last evaluation
     _per_step: float = field(default=0.0)  # seconds, of late
+    _corrected: float = field(default=0.0)  # when
     _steps: int = field(default=0)  # timed since the last correction
     _stepping: float = field(default=0.0)  # seconds they took
     _cold: int = field(default=COLD_STEPS)
@@ -70,8 +71,10 @@ class Budget:
         """Whether enough has been timed to set the number of steps, or to correct it."""
         if now >= self._last_moment:
             return True
-        enough = self._stepping >= TIMED_SHARE * self.limit and self._steps >= 2
-        return enough or (self.total is None and self._steps >= TIMED_STEPS)
+        if self.total is None and self._steps >= TIMED_STEPS:
+            return True
+        passed = self._stepping if self.total is None else now - self._corrected
+        return passed >= TIMED_SHARE * self.limit and self._steps >= 2
 
     def correct(self, step: int, now: float, interval: int | None) -> int:
         """Set ``total`` from what has been timed, ``step`` steps being done at ``now``.
@@ -86,6 +89,7 @@ class Budget:
             of_late = self._stepping / self._steps
             self._per_step = (self._per_step + of_late) / 2 if self._per_step else of_late
             self._steps, self._stepping = 0, 0.0
+        self._corrected = now
         self.total = max(1, step + max(0, int(self._more(step, now, interval))))
         return self.total
 

@@ -182,7 +182,7 @@ def deterministic() -> Iterator[None]:
     before = torch.get_deterministic_debug_mode()
     memory: Any = torch.utils.deterministic
     fill_before = memory.fill_uninitialized_memory
-    # Not torch.use_deterministic_algorithms: it loads the compiler, which takes a second and a half.
+    # Not use_deterministic_algorithms: that loads the compiler, a second and a half of every run.
     torch.set_deterministic_debug_mode("warn")
     # Filling fresh memory, which comes with it, guards programs that read it unset; ours do not.
     memory.fill_uninitialized_memory = False

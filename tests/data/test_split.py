@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mingyue.data.blocks import Piece, blocks, classes
+from mingyue.data.blocks import Block, Piece, blocks, classes
 from mingyue.data.prints import finish, join, prints
 from mingyue.data.split import Candidate, Candidates, NearCopies
 from mingyue.text.document import Document
@@ -15,7 +15,7 @@ texts = st.text(st.sampled_from("明月光疑是地上霜ab。\n， 𠀀"), max_
 
 
 def hash_of(text: str) -> tuple[int, int]:
-    found = prints([Piece(0, text, True)])
+    found = prints(Block.of([Piece(0, text, True)]))
     return int(found.hashes[0]), int(found.words[0])
 
 
@@ -32,7 +32,7 @@ def test_blocks_keep_everything(given_: list[tuple[str, bool]], size: int) -> No
     found: dict[int, str] = {}
     ended: list[int] = []
     for block in blocks((Document(text, ends=ends) for text, ends in given_), size):
-        assert block
+        assert block.texts
         for number, text, ends in block:
             assert number not in ended, "nothing after the end"
             assert len(text) <= size
@@ -50,11 +50,11 @@ def test_classes() -> None:
 
 @given(st.lists(texts, min_size=1, max_size=6))
 def test_hashes_do_not_depend_on_the_block(documents: list[str]) -> None:
-    found = prints([Piece(i, text, True) for i, text in enumerate(documents)])
+    found = prints(Block.of(Piece(i, text, True) for i, text in enumerate(documents)))
     assert len(found.hashes) == len(documents) + 1, "and an empty part after the last end"
     for i, text in enumerate(documents):
         assert (int(found.hashes[i]), int(found.words[i])) == hash_of(text)
-        alone = prints([Piece(0, text, True)])
+        alone = prints(Block.of([Piece(0, text, True)]))
         assert found.sentences[found.part_of == i].tolist() == alone.sentences.tolist()
 
 
@@ -66,14 +66,14 @@ def test_hashes_join(first: str, second: str) -> None:
 def test_what_counts_as_the_same() -> None:
     assert hash_of("床前，明月光。") == hash_of("床前明月光\n") == hash_of("「床前 明月」光")
     assert hash_of("床前明月光") != hash_of("床前月明光") != hash_of("床前明月")
-    seeds = [finish([hash_of("明月")], seed).tolist() for seed in (0, 1, 2**64 - 1)]
+    hashes, words = np.array([hash_of("明月")], np.uint64).T
+    seeds = [finish(hashes, words, seed).tolist() for seed in (0, 1, 2**64 - 1)]
     assert len({s[0] for s in seeds}) == 3
 
 
 def test_sentences_are_those_of_five_and_more() -> None:
-    found = prints(
-        [Piece(0, "床前明月光，疑是。好！你好啊。a sentence\nshor\n床前明月光疑是。", True)]
-    )
+    text = "床前明月光，疑是。好！你好啊。a sentence\nshor\n床前明月光疑是。"
+    found = prints(Block.of([Piece(0, text, True)]))
     assert len(found.sentences) == 3
     assert found.sentences[0] == found.sentences[2]
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
-from mingyue.evaluation.loss import documents_within, evaluate, windows
+from mingyue.evaluation.loss import evaluate, lengths_within, windows
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
 from tests.model.configs import configs, lively
@@ -117,13 +117,78 @@ def test_bits_compare_across_tokenizers() -> None:
     assert a.bits_per_byte == pytest.approx(b.bits_per_byte) == math.log2(1000) / 3
 
 
-def test_max_tokens_takes_whole_documents_in_order() -> None:
+def test_max_tokens_takes_the_first_tokens_and_no_more() -> None:
     tokens = Tokens.from_documents([[1, 2, END], [3, END], [4, 5, 6, END], [END]])
-    taken = [documents_within(tokens, n) for n in (1, 3, 4, 5, 8, 9, 10, 99)]
-    assert taken == [1, 1, 1, 2, 2, 3, 4, 4]
-    assert documents_within(tokens, None) == 4
-    loss = evaluate(MODEL, tokens, end_id=END, max_tokens=5)
-    assert (loss.n_documents, loss.n_tokens, loss.n_characters) == (2, 5, 3)
+    wanted = {
+        0: [1],
+        1: [1],
+        3: [3],
+        4: [3, 1],
+        5: [3, 2],
+        8: [3, 2, 3],
+        9: [3, 2, 4],
+        10: [3, 2, 4, 1],
+        99: [3, 2, 4, 1],
+        None: [3, 2, 4, 1],
+    }
+    for n, lengths in wanted.items():
+        assert lengths_within(tokens, n).tolist() == lengths
+    for n, (documents, characters) in {5: (2, 3), 4: (2, 3), 8: (3, 6), 9: (3, 6)}.items():
+        loss = evaluate(MODEL, tokens, end_id=END, max_tokens=n)
+        found = (loss.n_tokens, loss.n_documents, loss.n_characters, loss.n_bytes)
+        assert found == (n, documents, characters, characters)
+
+
+@given(documents_for(20, 40), st.integers(1, 200), st.integers(1, 3))
+def test_a_cut_document_is_scored_as_far_as_it_goes(
+    documents: list[list[int]], n: int, batch_size: int
+) -> None:
+    """The same as every token by itself, each from the tokens of its own window before it."""
+    loss = evaluate(
+        MODEL, Tokens.from_documents(documents), end_id=END, max_tokens=n, batch_size=batch_size
+    )
+    left, nats, block_size = n, 0.0, MODEL.config.block_size
+    for document in documents:
+        cut = document[:left]
+        left -= len(cut)
+        nats += slow_nats(MODEL, cut, block_size) if cut else 0.0
+    scored = min(n, sum(map(len, documents)))
+    assert loss.n_tokens == scored
+    assert loss.nats_per_token == pytest.approx(nats / scored, rel=1e-4, abs=1e-5)
+
+
+def test_a_quick_look_costs_what_it_scores() -> None:
+    """Of a long document no more is read than asked for, and nothing twice."""
+    seen: list[int] = []
+
+    def count(_module: object, args: tuple[torch.Tensor]) -> None:
+        seen.append(args[0].numel())
+
+    tokens = Tokens.from_documents([[*(1 + i % 19 for i in range(5000)), END]])
+    hook = MODEL.embedding.register_forward_pre_hook(count)
+    try:
+        looks = [evaluate(MODEL, tokens, end_id=END, max_tokens=803) for _ in range(2)]
+        assert sum(seen) <= 2 * (803 + MODEL.config.block_size)
+        seen.clear()
+        evaluate(MODEL, tokens, end_id=END)
+        assert sum(seen) > 1.9 * 5000  # the usual stride, half the block
+    finally:
+        hook.remove()
+    assert looks[0] == looks[1]
+    assert (looks[0].n_tokens, looks[0].n_documents, looks[0].n_characters) == (803, 1, 803)
+
+
+def test_only_what_counts_gets_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[int] = []
+
+    def listen(x: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        rows.append(len(x))
+        return F.cross_entropy(F.linear(x, weight), targets)
+
+    monkeypatch.setattr("mingyue.evaluation.loss.cross_entropy", listen)
+    tokens = Tokens.from_documents([[*range(1, 20), END], [3, END], [4, 5, 6, 7, END]])
+    evaluate(MODEL, tokens, end_id=END, stride=2)
+    assert sum(rows) == tokens.n_tokens
 
 
 def test_progress_rises_to_one() -> None:

@@ -7,13 +7,17 @@ that is no code point marks the end of each document.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mingyue.text.char import CODE_POINTS, code_points
-from mingyue.text.document import Document
+from mingyue.text.document import Document, Handful, gather
+
+if TYPE_CHECKING:
+    from mingyue.text.corpus import Corpus
 
 BLOCK_CHARACTERS = 1 << 19
 
@@ -35,45 +39,120 @@ class Piece(NamedTuple):
     """Whether the document ends here."""
 
 
-def blocks(documents: Iterable[Document], size: int = BLOCK_CHARACTERS) -> Iterator[list[Piece]]:
-    """The documents, numbered from 0, in lists of pieces of about ``size`` characters in all.
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Pieces of documents, each thing about them in a list or array of its own."""
+
+    documents: np.ndarray  # int64 [n], the number of each piece's document
+    texts: list[str]
+    lengths: np.ndarray  # int64 [n], in characters
+    ends: np.ndarray  # bool [n]
+    codes: np.ndarray  # int64 [lengths.sum()], the code points of all texts
+
+    @classmethod
+    def of(cls, pieces: Iterable[Piece]) -> "Block":
+        """From pieces one by one."""
+        documents, texts, ends = _columns(list(pieces))
+        return cls.made(documents, texts, lengths_of(texts), ends)
+
+    @classmethod
+    def made(
+        cls, documents: np.ndarray, texts: list[str], lengths: np.ndarray, ends: np.ndarray
+    ) -> "Block":
+        """With the code points of ``texts``.
+
+        NumPy looks tables up by int64; anything else it would turn into that each time anew.
+        """
+        return cls(documents, texts, lengths, ends, code_points("".join(texts)).astype(np.int64))
+
+    def __iter__(self) -> Iterator[Piece]:
+        return map(Piece, self.documents.tolist(), self.texts, self.ends.tolist())
+
+
+def blocks(
+    documents: "Iterable[Document] | Corpus", size: int = BLOCK_CHARACTERS
+) -> Iterator[Block]:
+    """The documents, numbered from 0, in blocks of pieces of about ``size`` characters in all.
 
     Documents without a single character are left out and get no number. The last piece of each
     document has ``ends``, also where the last ``Document`` forgot to say so.
     """
-    block: list[Piece] = []
-    filled = 0
-    for piece in _pieces(documents, size):
-        block.append(piece)
-        filled += len(piece.text) + piece.ends
-        if filled >= size:
-            yield block
-            block, filled = [], 0
-    if block:
-        yield block
+    texts: list[str] = []  # what waits to be a block
+    numbers, lengths, ends = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool)
+    for more_numbers, more_texts, more_ends in _numbered(documents, size):
+        texts = texts + more_texts
+        numbers = np.append(numbers, more_numbers)
+        lengths = np.append(lengths, lengths_of(more_texts))
+        ends = np.append(ends, more_ends)
+        filled = np.cumsum(lengths + ends)
+        start, before = 0, 0
+        while (last := int(np.searchsorted(filled, before + size))) < len(filled):
+            part = slice(start, last + 1)
+            yield Block.made(numbers[part], texts[part], lengths[part], ends[part])
+            start, before = last + 1, int(filled[last])
+        texts, numbers, lengths, ends = (
+            texts[start:],
+            numbers[start:],
+            lengths[start:],
+            ends[start:],
+        )
+    if texts:
+        yield Block.made(numbers, texts, lengths, ends)
 
 
-def _pieces(documents: Iterable[Document], size: int) -> Iterator[Piece]:
+def _numbered(
+    documents: "Iterable[Document] | Corpus", size: int
+) -> Iterator[tuple[np.ndarray, list[str], np.ndarray]]:
+    """Pieces of at most ``size`` characters, as they come: documents, texts, ends."""
+    # A corpus that reads many documents at once does; any other sequence of them will do.
+    many = getattr(documents, "handfuls", None)
     number, begun = 0, False
-    for document in documents:
-        text, ends = document.text, document.ends
+    for handful in many() if many is not None else gather(documents):
+        texts, lengths = handful.texts, lengths_of(handful.texts)
+        if handful.ends is None and not begun and 0 < lengths.min() <= lengths.max() <= size:
+            yield np.arange(number, number + len(texts)), texts, np.ones(len(texts), bool)
+            number += len(texts)
+        else:
+            pieces, number, begun = _cut(handful, size, number, begun)
+            yield _columns(pieces)
+    if begun:
+        yield _columns([Piece(number, "", True)])
+
+
+def _columns(pieces: list[Piece]) -> tuple[np.ndarray, list[str], np.ndarray]:
+    return (
+        np.array([piece.document for piece in pieces], np.int64),
+        [piece.text for piece in pieces],
+        np.array([piece.ends for piece in pieces], bool),
+    )
+
+
+def _cut(handful: Handful, size: int, number: int, begun: bool) -> tuple[list[Piece], int, bool]:
+    """The pieces of a handful, from document ``number``, which may have ``begun`` before it;
+    and the number of the document that is next, and whether it has begun."""
+    pieces: list[Piece] = []
+    for text, ends in zip(handful.texts, handful.ends or [True] * len(handful.texts), strict=True):
         begun = begun or bool(text)
         while len(text) > size:
-            yield Piece(number, text[:size], False)
+            pieces.append(Piece(number, text[:size], False))
             text = text[size:]
         if text or (ends and begun):
-            yield Piece(number, text, ends)
+            pieces.append(Piece(number, text, ends))
         if ends:
             number, begun = number + begun, False
-    if begun:
-        yield Piece(number, "", True)
+    return pieces, number, begun
 
 
-def marked(pieces: list[Piece]) -> np.ndarray:
-    """The code points of all pieces, ``END_MARK`` after each document's last; uint32 [n]."""
-    codes = code_points("".join([piece.text for piece in pieces]))
-    ends = np.cumsum([len(piece.text) for piece in pieces])[[piece.ends for piece in pieces]]
-    return np.insert(codes, ends, END_MARK)
+def lengths_of(texts: list[str]) -> np.ndarray:
+    """How many characters each text has; int64 [n]."""
+    return np.fromiter(map(len, texts), np.int64, len(texts))
+
+
+def marked(block: Block) -> np.ndarray:
+    """The code points of all pieces, ``END_MARK`` after each document's last; int64 [n]."""
+    if not block.ends.any():
+        return block.codes
+    return np.insert(block.codes, np.cumsum(block.lengths)[block.ends], END_MARK)
 
 
 @cache
@@ -85,11 +164,18 @@ def classes() -> np.ndarray:
     return table
 
 
-def utf8_lengths(codes: np.ndarray) -> np.ndarray:
-    """How many bytes each code point takes in UTF-8; uint8 [n]."""
-    return (
-        np.uint8(1)
-        + (codes > 0x7F).view(np.uint8)
-        + (codes > 0x7FF).view(np.uint8)
-        + (codes > 0xFFFF).view(np.uint8)
-    )
+def utf8_sizes(block: Block) -> np.ndarray:
+    """How many bytes each piece takes in UTF-8; int64 [n]."""
+    if len(block.codes) == 0 or block.codes.max() < 0x80:
+        return block.lengths
+    until = np.zeros(len(block.codes) + 1, np.int64)
+    np.cumsum(_utf8_lengths().take(block.codes), out=until[1:])
+    return np.diff(until[np.append(0, np.cumsum(block.lengths))])
+
+
+@cache
+def _utf8_lengths() -> np.ndarray:
+    """Bytes in UTF-8 by code point; uint8 [CODE_POINTS]."""
+    table = np.full(CODE_POINTS, 4, np.uint8)
+    table[:0x10000], table[:0x800], table[:0x80] = 3, 2, 1
+    return table

@@ -36,10 +36,10 @@ class Split:
     """How the text was divided, in counts.
 
     ``how`` is "documents" (whole documents were held out), "tails" (the last part of each long
-    document was) or "none".
+    document was), "given" (the held-out text is one of its own) or "none".
     """
 
-    how: Literal["documents", "tails", "none"]
+    how: Literal["documents", "tails", "given", "none"]
     wanted: bool
     """Whether validation was asked for."""
     train_documents: int
@@ -51,6 +51,8 @@ class Split:
     train_unknown: int
     val_unknown: int
     """Characters that the vocabulary lacks."""
+    held_out: str = ""
+    """The name of the held-out text, where it is one of its own."""
 
     def lines(self) -> list[str]:
         """The split for a person."""
@@ -65,6 +67,14 @@ class Split:
                 ]
             elif self.wanted:
                 lines = [tr("nothing held out: the text is too short; no validation loss")]
+        elif self.how == "given":
+            lines = [
+                tr(
+                    "held out: all of {name} ({characters} characters)",
+                    name=self.held_out,
+                    characters=f"{self.val_characters:,}",
+                )
+            ]
         else:
             sentence = (
                 tr(

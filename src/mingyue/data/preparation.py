@@ -8,6 +8,9 @@ rules), so a prepared corpus is used again exactly as long as it is right.
 The vocabulary of a character tokenizer is that of the whole text, held-out part included:
 otherwise a loss would depend on how many characters the split made unknown. BPE merges are
 learnt from the training side only.
+
+Who has a held-out text of their own gives it: then the corpus is wholly for training and alone
+decides the vocabulary, and nothing is compared or moved.
 """
 
 import atexit
@@ -50,6 +53,7 @@ def prepare(
     min_count: int = 1,
     val_fraction: float = 0.05,
     seed: int = 0,
+    held_out: "Corpus | None" = None,
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
@@ -61,6 +65,8 @@ def prepare(
         val_fraction: share of the text to hold out, 0 to 0.5; at most about ten million
             characters are.
         seed: decides which documents are held out.
+        held_out: a text of its own to validate with; ``val_fraction`` and ``seed`` then say
+            nothing. Its characters that ``corpus`` lacks become unknown ones, and are counted.
         folder: where to keep the result; by default a place in the user's cache, or a temporary
             one where that cannot be written.
         progress: told what is being done and which share of it is done, 0 to 1 (0 while that
@@ -76,8 +82,11 @@ def prepare(
         )
     progress = progress or (lambda _doing, _share: None)
     progress(tr("looking at {name}", name=corpus.name), 0.0)
-    fingerprint = corpus.fingerprint()
-    settings = [FORMAT, fingerprint, maker.key, val_fraction, seed]
+    if held_out is not None:
+        val_fraction, seed = 0.0, 0
+    texts = [corpus] if held_out is None else [corpus, held_out]
+    fingerprints = [text.fingerprint() for text in texts]
+    settings = [FORMAT, fingerprints[0], maker.key, val_fraction, seed, *fingerprints[1:]]
     key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
     target = Path(folder) if folder is not None else cache_folder() / key[:24]
     warning = ""
@@ -103,10 +112,14 @@ def prepare(
     with folder_atomic(target) as temporary:
         made.save(temporary)
         split = write_tokens(
-            corpus, found, made, temporary, partial(progress, tr("writing tokens"))
+            corpus, found, made, temporary, partial(progress, tr("writing tokens")), held_out
         )
-        if corpus.fingerprint() != fingerprint:
-            raise changed(corpus.name)
+        for text, fingerprint in zip(texts, fingerprints, strict=True):
+            if text.fingerprint() != fingerprint:
+                raise changed(text.name)
+            if text is held_out:
+                for note in text.report.warnings:
+                    corpus.report.warn(note)
         if warning:
             corpus.report.warnings.append(warning)
         write_meta(
@@ -210,7 +223,7 @@ def _sample(corpus: "Corpus", found: Survey) -> Iterator[str]:
     for block in blocks(corpus):
         pieces, owners = divide(block)
         if random.random() < share:
-            yield from (pieces[i].text for i in np.flatnonzero(owners < 0))
+            yield from (pieces.texts[i] for i in np.flatnonzero(owners < 0))
 
 
 def _refuse_foreign(target: Path) -> None:

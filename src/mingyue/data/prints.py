@@ -12,7 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from mingyue.data.blocks import BREAK, END_MARK, WORD, Piece, classes, marked
+from mingyue.data.blocks import BREAK, END_MARK, WORD, Block, classes, marked
+from mingyue.text.char import CODE_POINTS
 
 SHORTEST_SENTENCE = 5
 """Shorter sentences say nothing about where they come from."""
@@ -38,33 +39,33 @@ class Prints:
     part_of: np.ndarray  # int64 [n_sentences]
 
 
-def prints(pieces: list[Piece]) -> Prints:
-    """Hash a block. A sentence that a piece cuts in two counts as two."""
-    codes = marked(pieces)
-    kinds = classes()[codes]
+def prints(block: Block) -> Prints:
+    """Hash a block. A sentence that its end cuts in two counts as two."""
+    codes = marked(block)
+    kinds = classes().take(codes)
     is_word = kinds == WORD
-    words_before = np.cumsum(is_word, dtype=np.int32)
-    words = codes[is_word]
+    words_before = np.cumsum(is_word)  # int64 [n]
+    words = codes.compress(is_word)
     powers, inverses = _powers(1 << len(words).bit_length())
     running = np.zeros(len(words) + 1, np.uint64)
-    np.cumsum(_mix(words.astype(np.uint64)) * powers[: len(words)], out=running[1:])
+    np.cumsum(_mixed().take(words) * powers[: len(words)], out=running[1:])
 
     def stretches(breaks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Hash and length of the stretches of words between the given places."""
         bounds = np.empty(len(breaks) + 2, np.int64)
         bounds[0], bounds[-1] = 0, len(words)
-        bounds[1:-1] = words_before[breaks]
-        begin, end = bounds[:-1], bounds[1:]
-        return (running[end] - running[begin]) * inverses[begin], end - begin
+        words_before.take(breaks, out=bounds[1:-1], mode="clip")
+        sums = np.diff(running.take(bounds))
+        return sums * inverses.take(bounds[:-1]), np.diff(bounds)
 
     breaks = np.flatnonzero(kinds == BREAK)
     sentences, lengths = stretches(breaks)
-    is_end = codes[breaks] == END_MARK
+    is_end = codes.take(breaks) == END_MARK
     part_of = np.zeros(len(breaks) + 1, np.int64)
     np.cumsum(is_end, out=part_of[1:])
-    long_enough = lengths >= SHORTEST_SENTENCE
-    sentences = _mix(sentences[long_enough] + lengths[long_enough].astype(np.uint64))
-    return Prints(*stretches(breaks[is_end]), sentences, part_of[long_enough])
+    long_enough = np.flatnonzero(lengths >= SHORTEST_SENTENCE)
+    sentences = _mix(sentences.take(long_enough) + lengths.take(long_enough).astype(np.uint64))
+    return Prints(*stretches(breaks.compress(is_end)), sentences, part_of.take(long_enough))
 
 
 def join(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
@@ -72,10 +73,10 @@ def join(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
     return (first[0] + second[0] * pow(_BASE, first[1], _WORD)) % _WORD, first[1] + second[1]
 
 
-def finish(documents: list[tuple[int, int]], seed: int) -> np.ndarray:
-    """Documents' hashes and lengths as evenly spread numbers, another spread for each seed;
-    uint64 [n_documents]."""
-    hashes, words = np.array(documents, np.uint64).reshape(-1, 2).T
+def finish(hashes: np.ndarray, words: np.ndarray, seed: int) -> np.ndarray:
+    """Documents' hashes (uint64) and lengths as evenly spread numbers, another spread for each
+    seed; uint64 [n_documents]."""
+    words = words.astype(np.uint64)
     salt = _mix(np.array([seed % _WORD], np.uint64))
     return _mix(_mix(hashes + words) ^ salt)
 
@@ -89,6 +90,12 @@ def _mix(x: np.ndarray) -> np.ndarray:
     x *= np.uint64(0x94D049BB133111EB)
     x ^= x >> np.uint64(31)
     return x
+
+
+@cache
+def _mixed() -> np.ndarray:
+    """``_mix`` of every code point; few of them are in use at a time, so the table is quick."""
+    return _mix(np.arange(CODE_POINTS, dtype=np.uint64))
 
 
 @cache

@@ -27,7 +27,10 @@ _PROBES = 1 << 22
 
 @dataclass(slots=True)
 class Candidate:
-    """Documents of the same words: hash, length in word characters, numbers, sentences."""
+    """Documents of the same words: hash, length in word characters, numbers, sentences.
+
+    A sentence that a document has twice is here twice.
+    """
 
     hash: int
     words: int
@@ -59,7 +62,7 @@ class Candidates:
         if hash in self._by_hash:
             self._by_hash[hash].documents.append(document)
         else:
-            self._by_hash[hash] = Candidate(hash, words, [document], np.unique(sentences))
+            self._by_hash[hash] = Candidate(hash, words, [document], sentences.copy())
             heapq.heappush(self._largest, -hash)
         self._words += words
         while len(self._largest) > _RESERVE and (
@@ -90,10 +93,14 @@ class NearCopies:
     """Finds the held-out candidates that are nearly in training."""
 
     def __init__(self, candidates: list[Candidate]) -> None:
-        self._sizes = np.array([len(c.sentences) for c in candidates], np.int64)
+        lengths = np.array([len(c.sentences) for c in candidates], np.int64)
         sentences = [c.sentences for c in candidates] or [np.empty(0, np.uint64)]
-        # Where each candidate's sentences are in the sorted list of all different ones.
-        self._sentences, self._places = np.unique(np.concatenate(sentences), return_inverse=True)
+        self._sentences, places = np.unique(np.concatenate(sentences), return_inverse=True)
+        # Each candidate's different sentences: by whom, and where in the list of all.
+        owners = np.repeat(np.arange(len(candidates)), lengths)
+        n = max(1, len(self._sentences))
+        self._owners, self._places = np.divmod(np.unique(owners * n + places.ravel()), n)
+        self._sizes = np.bincount(self._owners, minlength=len(candidates))
         self._seen = np.zeros(len(self._sentences), bool)
         # Most training sentences are told apart by their low bits, without a search.
         self._probe = np.zeros(_PROBES if len(self._sentences) else 1, bool)
@@ -116,7 +123,7 @@ class NearCopies:
         Those with at least half of their sentences in training, where the ones that move count
         as training too.
         """
-        owner = np.repeat(np.arange(len(self._sizes)), self._sizes)
+        owner = self._owners
         moved = np.zeros(len(self._sizes), bool)
         seen = self._seen.copy()
         while True:

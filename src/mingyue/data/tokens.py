@@ -115,7 +115,7 @@ class Pieces:
         """Only the pieces for which ``chosen`` (bool [n_pieces]) is true."""
         if chosen.all():
             return self
-        ids = self.ids[np.repeat(chosen, self.tokens)]
+        ids = self.ids.compress(np.repeat(chosen, self.tokens))
         rest = {f.name: getattr(self, f.name)[chosen] for f in fields(self) if f.name != "ids"}
         return Pieces(ids, **rest)
 

@@ -3,29 +3,33 @@
 Training documents are written as they come. The held-out ones wait in memory (there is a limit
 to them) until the whole training side has gone by and it is clear which of them are nearly in
 it; those are then written to the training side after all, behind the others.
+
+A held-out text of its own is simply written; the corpus is then wholly training.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mingyue.data.blocks import Piece, blocks, utf8_lengths
+from mingyue.data.blocks import Block, Piece, blocks, utf8_sizes
 from mingyue.data.dataset import Split
 from mingyue.data.prints import prints
 from mingyue.data.split import NearCopies
 from mingyue.data.survey import Survey
+from mingyue.data.together import together
 from mingyue.data.tokens import Pieces, TokensWriter
 from mingyue.errors import UserError
 from mingyue.language import tr
-from mingyue.text.char import code_points
 from mingyue.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from mingyue.text.corpus import Corpus
 
 TRAINING = -1
+
+_NONE = np.empty(0, np.uint64)
 
 
 class Divider:
@@ -38,14 +42,14 @@ class Divider:
             self._owners[candidate.documents] = number
         self._document, self._position = -1, 0
 
-    def __call__(self, block: list[Piece]) -> tuple[list[Piece], np.ndarray]:
+    def __call__(self, block: Block) -> tuple[Block, np.ndarray]:
         """The pieces, cut in two where a held-out last part begins, and the owner of each.
 
         The owner (int64 [n_pieces]) is ``TRAINING``, or the number of the candidate, or 0 for
         any last part. Both parts of a divided document end as documents do.
         """
         if not self._tails:
-            return block, self._owners[[piece.document for piece in block]]
+            return block, self._owners[block.documents]
         pieces: list[Piece] = []
         owners: list[int] = []
         for document, text, ends in block:
@@ -62,30 +66,23 @@ class Divider:
             if rest or (tail is not None and ends):
                 pieces.append(Piece(document, rest, ends))
                 owners.append(0)
-        return pieces, np.array(owners)
+        return Block.of(pieces), np.array(owners)
 
 
-def encode(tokenizer: Tokenizer, pieces: list[Piece]) -> Pieces:
+def encode(tokenizer: Tokenizer, block: Block) -> Pieces:
     """The ids of the pieces, each document closed by the end token.
 
     A document so long that it arrives in pieces is tokenized piece by piece; at a seam BPE may
     cut a word that it would otherwise have kept whole.
     """
-    texts = [piece.text for piece in pieces]
-    ends = np.array([piece.ends for piece in pieces], bool)
-    ids, tokens = tokenizer.encode_many(texts)
-    ids = np.insert(ids, np.cumsum(tokens)[ends], tokenizer.end_id)
-    characters = np.array([len(text) for text in texts], np.int64)
-    codes = code_points("".join(texts))
-    bytes_before = np.zeros(len(codes) + 1, np.int64)
-    np.cumsum(utf8_lengths(codes), out=bytes_before[1:])
-    bounds = np.cumsum([0, *characters])
+    ids, tokens = tokenizer.encode_many(block.texts, block.codes)
+    ids = np.insert(ids, np.cumsum(tokens)[block.ends], tokenizer.end_id)
     return Pieces(
         ids=ids,
-        tokens=tokens + ends,
-        characters=characters,
-        bytes=np.diff(bytes_before[bounds]),
-        ends=ends,
+        tokens=tokens + block.ends,
+        characters=block.lengths,
+        bytes=utf8_sizes(block),
+        ends=block.ends,
     )
 
 
@@ -95,34 +92,50 @@ def write_tokens(
     tokenizer: Tokenizer,
     folder: Path,
     progress: Callable[[float], None],
+    held_out: "Corpus | None" = None,
 ) -> Split:
-    """Write both sides of the corpus into ``folder``; ``progress`` is told the share done.
+    """Write both sides into ``folder``; ``progress`` is told the share of the corpus done.
 
     Raises:
-        UserError: the text is not the one that was surveyed.
+        UserError: the text is not the one that was surveyed, or the held-out one is empty.
     """
     train = _Side(folder, "train", tokenizer)
     val = _Side(folder, "val", tokenizer)
+    if held_out is not None:
+        for block in blocks(held_out):
+            val.add(encode(tokenizer, block))
+        if not val.characters:
+            raise UserError(tr("{name}: there is no text in it", name=held_out.name))
     divide = Divider(found)
     near = NearCopies(found.held_out)
     waiting: list[tuple[Pieces, np.ndarray]] = []
     read = documents = 0
-    for block in blocks(corpus):
-        read += sum(len(piece.text) for piece in block)
-        documents = block[-1].document + 1
-        if documents > len(found.lengths) or read > found.n_characters:
-            break
-        pieces, owners = divide(block)
-        encoded = encode(tokenizer, pieces)
+
+    def divided() -> Iterator[tuple[Block, np.ndarray]]:
+        nonlocal read, documents
+        for block in blocks(corpus):
+            read += len(block.codes)
+            documents = int(block.documents[-1]) + 1
+            if documents > len(found.lengths) or read > found.n_characters:
+                return
+            yield divide(block)
+
+    def work(given: tuple[Block, np.ndarray]) -> tuple[Pieces, np.ndarray]:
+        block, owners = given
+        sentences = _training_sentences(block, owners == TRAINING) if found.held_out else _NONE
+        return encode(tokenizer, block), sentences
+
+    done = 0
+    for (block, owners), (encoded, sentences) in together(divided(), work):
         in_training = owners == TRAINING
         train.add(encoded.where(in_training))
         if not in_training.all():
             waiting.append((encoded.where(~in_training), owners[~in_training]))
-        if found.held_out:
-            near.see(_training_sentences(pieces, in_training))
-        progress(read / found.n_characters)
+        near.see(sentences)
+        done += len(block.codes)
+        progress(done / found.n_characters)
     if (read, documents) != (found.n_characters, len(found.lengths)):
-        raise UserError(tr("{name}: changed while it was being read; try again", name=corpus.name))
+        raise changed(corpus.name)
 
     moved = near.moved() if found.held_out else np.zeros(1, bool)
     for encoded, owners in waiting:
@@ -130,10 +143,12 @@ def write_tokens(
         val.add(encoded.where(~moved[owners]))
     train.writer.close()
     val.writer.close()
-    none = "tails" if found.tails else "none"
+    how = "documents" if found.held_out and not moved.all() else "none"
+    if held_out is not None or found.tails:
+        how = "given" if held_out is not None else "tails"
     return Split(
-        how="documents" if found.held_out and not moved.all() else none,
-        wanted=found.wanted,
+        how=how,
+        wanted=found.wanted or held_out is not None,
         train_documents=train.documents,
         val_documents=val.documents,
         train_characters=train.characters,
@@ -141,6 +156,7 @@ def write_tokens(
         moved=sum(len(found.held_out[k].documents) for k in np.flatnonzero(moved)),
         train_unknown=train.unknown,
         val_unknown=val.unknown,
+        held_out="" if held_out is None else held_out.name,
     )
 
 
@@ -149,12 +165,11 @@ def changed(name: str) -> UserError:
     return UserError(tr("{name}: changed while it was being read; try again", name=name))
 
 
-def _training_sentences(pieces: list[Piece], in_training: np.ndarray) -> np.ndarray:
+def _training_sentences(block: Block, in_training: np.ndarray) -> np.ndarray:
     """The hashes of the sentences in training documents; uint64 [n]."""
-    found = prints(pieces)
-    ends = np.array([piece.ends for piece in pieces], bool)
+    found = prints(block)
     # A part is closed by the piece that ends its document; what is open at the end is the last's.
-    part_in_training = np.append(in_training[ends], in_training[-1])
+    part_in_training = np.append(in_training[block.ends], in_training[-1])
     return found.sentences[part_in_training[found.part_of]]
 
 

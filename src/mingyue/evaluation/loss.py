@@ -10,6 +10,10 @@ same thing everywhere, what is counted is fixed:
   of each window only those tokens count that no window before it has scored. The smaller the
   stride, the more context they have, and the more work it is. The last window ends where the
   document ends.
+- A quick look takes the first so many tokens of the held-out text and no more: the document in
+  which they run out is scored as far as they go. Its windows lie side by side (``stride`` is the
+  whole block), which is half the work of the usual stride and lets each token be guessed from as
+  much text as in training, not more; only longer documents notice.
 - Tokens are not comparable between tokenizers: a BPE token says more than a character. Bits per
   character and per UTF-8 byte are: all nats, those of the end tokens too, over the characters or
   bytes of the text, in which end tokens have no part.
@@ -28,16 +32,20 @@ from mingyue.errors import UserError
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
-from mingyue.model.loss import IGNORED
+from mingyue.model.loss import IGNORED, cross_entropy
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What was found, over ``n_tokens`` tokens of ``n_documents`` documents."""
+    """What was found, over ``n_tokens`` tokens of ``n_documents`` documents.
+
+    Of a document that ``max_tokens`` cuts, ``n_characters`` and ``n_bytes`` are the share that
+    its scored tokens have in it: exact where tokens are characters or bytes, else an estimate.
+    """
 
     nats_per_token: float
-    n_tokens: int  # end tokens included
-    n_documents: int
+    n_tokens: int  # the scored ones, end tokens included
+    n_documents: int  # the last one may be scored in part
     n_characters: int  # end tokens left out
     n_bytes: int
 
@@ -75,39 +83,66 @@ def evaluate(
     """Score held-out documents.
 
     ``batch_size`` times ``block_size`` tokens, padding included, are computed at once.
-    ``stride`` is half the block unless given. ``max_tokens`` takes only the first documents, as
-    many whole ones as fit in, but at least one. ``progress`` hears the part done, 0 to 1.
+    ``max_tokens`` scores only so many, the first ones, at least one. ``stride`` is half the block
+    unless given, with ``max_tokens`` the whole block. ``progress`` hears the part done, 0 to 1.
 
     Raises:
         UserError: there is no document, the stride is not between 1 and ``block_size``, or the
             model sees both directions and so predicts nothing.
     """
     block_size = model.config.block_size
-    stride = max(1, block_size // 2) if stride is None else stride
+    if stride is None:
+        stride = block_size if max_tokens is not None else max(1, block_size // 2)
     _check(model, tokens, batch_size, stride)
-    n_documents = documents_within(tokens, max_tokens)
-    rows = windows(np.diff(tokens.offsets[: n_documents + 1]), block_size, stride)
-    total, done = int(rows[:, 3].sum()), 0
+    lengths = lengths_within(tokens, max_tokens)
+    rows = windows(lengths, block_size, stride)
+    total, done = int(lengths.sum()), 0
     losses: list[Tensor] = []
     with evaluating(model):
         for batch in _batches(rows, batch_size * block_size):
-            ids, targets = _load(tokens, batch, end_id)
-            loss = model(*_to_device(model, ids, targets)).loss
-            scored = int(batch[:, 3].sum())
-            losses.append(loss.float() * scored)  # a sum again; stays on the device
-            done += scored
+            losses.append(_nats(model, *_to_device(model, *_load(tokens, batch, end_id))))
+            done += int(batch[:, 3].sum())
             if progress is not None:
                 progress(done / total)
-    n_tokens, n_characters, n_bytes = tokens.sizes(0, n_documents)
     nats = torch.stack(losses).cpu().double().sum().item()
-    return Loss(nats / n_tokens, n_tokens, n_documents, n_characters, n_bytes)
+    return Loss(nats / total, total, len(lengths), *_text_sizes(tokens, lengths))
 
 
-def documents_within(tokens: Tokens, max_tokens: int | None) -> int:
-    """How many of the first documents have ``max_tokens`` tokens together, at least one."""
-    if max_tokens is None:
-        return tokens.n_documents
-    return max(1, int(np.searchsorted(tokens.offsets, max_tokens, side="right")) - 1)
+def lengths_within(tokens: Tokens, max_tokens: int | None) -> np.ndarray:
+    """How many tokens are scored of each of the first documents; int64 [n_documents].
+
+    All of all documents, or the first ``max_tokens`` of them (at least one), so that the last
+    document may be cut.
+    """
+    offsets = np.asarray(tokens.offsets)
+    if max_tokens is None or max_tokens >= offsets[-1]:
+        return np.diff(offsets)
+    within = max(1, max_tokens)
+    whole = int(np.searchsorted(offsets, within, side="left"))
+    return np.diff(np.append(offsets[:whole], within))
+
+
+def _text_sizes(tokens: Tokens, lengths: np.ndarray) -> tuple[int, int]:
+    """Characters and bytes of the text that is scored."""
+    n = len(lengths)
+    _, characters, size = tokens.sizes(0, n)
+    whole, last_characters, last_size = tokens.sizes(n - 1, n)
+    if (missing := whole - int(lengths[-1])) > 0:
+        share = missing - 1, whole - 1  # without the end token, which is missing too
+        characters -= round(last_characters * share[0] / max(1, share[1]))
+        size -= round(last_size * share[0] / max(1, share[1]))
+    return characters, size
+
+
+def _nats(model: GPT, ids: Tensor, targets: Tensor) -> Tensor:
+    """The summed loss at the targets that count; ids, targets [B, T] → scalar on the device.
+
+    Logits are the dearest part of a small model; padding and what a window only reads get none.
+    """
+    counted = (targets != IGNORED).flatten()  # [B · T]
+    x = model.hidden(ids).flatten(0, 1)[counted]  # [n, C]
+    wanted = targets.flatten()[counted]  # [n]
+    return cross_entropy(x, model.unembedding, wanted).float() * len(wanted)  # a sum again
 
 
 def windows(lengths: np.ndarray, block_size: int, stride: int) -> np.ndarray:

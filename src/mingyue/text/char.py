@@ -44,11 +44,18 @@ def without_surrogates(text: str) -> str:
 
     Such halves come from broken JSON escapes and from bytes smuggled through a command line.
     """
+    if not has_surrogates(text):
+        return text
+    return "".join(REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether ``text`` holds half of a surrogate pair."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return "".join(REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
-    return text
+        return True
+    return False
 
 
 def build(

@@ -7,11 +7,9 @@ what it does in its report. So nothing after this floor has to know where a text
 import hashlib
 import json
 import sys
-import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -19,13 +17,20 @@ from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.text import source as published
 from mingyue.text.collection import Collection, Stored, find
-from mingyue.text.document import Document
+from mingyue.text.document import Document, Handful, gather
 from mingyue.text.encoding import unreadable
-from mingyue.text.readers import Division, Options, files_of, read_file, read_folder
+from mingyue.text.readers import (
+    Division,
+    Options,
+    files_of,
+    read_file,
+    read_folder,
+    read_many,
+)
 from mingyue.text.report import Report
 from mingyue.text.tables import read_hub
+from mingyue.text.unify import Script, Unify, converter, converter_version
 
-Script = Literal["as-is", "traditional", "simplified"]
 Layout = Literal["verse", "plain"]
 
 # Goes up when the same files would be read as other documents than before.
@@ -98,33 +103,39 @@ class _Corpus(ABC):
     def _content(self) -> object:
         """All that decides what ``_read`` gives, as JSON values."""
 
+    def _read_many(self, report: Report) -> Iterator[Handful]:
+        """The same, many at a time."""
+        return gather(self._read(report))
+
     def __iter__(self) -> Iterator[Document]:
         report = self.report = Report()
-        convert = _converter(self.script)
-        unified = False  # whether NFC changed anything in this document
+        convert = converter(self.script)
+        unify = Unify(report, convert)
         for document in self._read(report):
-            text = unicodedata.normalize("NFC", document.text)
-            unified = unified or text != document.text
+            text = unify(document.text, document.ends)
             if convert or text is not document.text:
                 document = replace(
                     document,
-                    text=convert(text) if convert else text,
+                    text=text,
                     title=convert(document.title) if convert else document.title,
                     author=convert(document.author) if convert else document.author,
                 )
-            report.characters += len(document.text)
-            if document.ends:
-                report.documents += 1
-                if unified:
-                    report.count("nfc")
-                    unified = False
             yield document
+        if not report.documents:
+            raise UserError(tr("{name}: there is no text in it", name=self.name))
+
+    def handfuls(self) -> Iterator[Handful]:
+        """The texts of the same documents, many at a time: for whoever reads all of them."""
+        report = self.report = Report()
+        unify = Unify(report, converter(self.script))
+        for handful in self._read_many(report):
+            yield unify.many(handful)
         if not report.documents:
             raise UserError(tr("{name}: there is no text in it", name=self.name))
 
     def fingerprint(self) -> str:
         """See ``Corpus``."""
-        rules = [_READING_VERSION, self.script, _converter_version(self.script)]
+        rules = [_READING_VERSION, self.script, converter_version(self.script)]
         return hashlib.sha256(json.dumps([rules, self._content()]).encode()).hexdigest()
 
 
@@ -166,8 +177,14 @@ class _Files(_Corpus):
         self.path, self.options = path, options
 
     def _read(self, report: Report) -> Iterator[Document]:
-        read = read_folder if self.path.is_dir() else read_file
-        return read(self.path, self.options, report)
+        if self.path.is_dir():
+            return read_folder(self.path, self.options, report, read_file)
+        return read_file(self.path, self.options, report)
+
+    def _read_many(self, report: Report) -> Iterator[Handful]:
+        if self.path.is_dir():
+            return read_folder(self.path, self.options, report, read_many)
+        return read_many(self.path, self.options, report)
 
     def _content(self) -> object:
         options = [self.options.encoding, self.options.documents, self.options.text_field]
@@ -202,24 +219,6 @@ def _hash(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise unreadable(path, error) from error
-
-
-def _converter(script: Script) -> Callable[[str], str] | None:
-    if script == "as-is":
-        return None
-    from mingyue.text.script import to_simplified, to_traditional
-
-    return to_traditional if script == "traditional" else to_simplified
-
-
-@cache
-def _converter_version(script: Script) -> str:
-    """The conversion tables come with the package opencc and change with it."""
-    if script == "as-is":
-        return ""
-    from importlib.metadata import version
-
-    return version("opencc")
 
 
 def _obtain(collection: Collection) -> Stored:

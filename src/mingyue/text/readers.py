@@ -5,20 +5,20 @@ A text file is one document, or one for each line or block; a table (``.jsonl``,
 names the file and the place.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import Literal, TypeVar
 
 from mingyue.errors import UserError
 from mingyue.language import tr
-from mingyue.text.document import Document
+from mingyue.text.document import Document, Handful, gather
 from mingyue.text.encoding import BinaryFile, detect, named_encoding
 from mingyue.text.report import Report
-from mingyue.text.stream import CHUNK, decode, lines
-from mingyue.text.tables import read_csv, read_jsonl, read_parquet
+from mingyue.text.stream import CHUNK, decode, lines, whole_lines
+from mingyue.text.tables import read_csv, read_jsonl, read_many_jsonl, read_parquet
 
 Division = Literal["auto", "file", "line", "blank"]
 
@@ -50,17 +50,10 @@ def read_file(path: Path, options: Options, report: Report) -> Iterator[Document
         BinaryFile: it holds no text.
         UserError: unknown ending, undecodable bytes, malformed rows, no column of that name.
     """
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        known = ", ".join(ENDINGS[1:])
-        raise UserError(
-            tr("{path}: unknown kind of file; Mingyue reads {known}", path=path, known=known)
-        )
+    ending = _ending(path)
     if ending == ".parquet":
         return read_parquet(path, options.text_field, report)
-    encoding = named_encoding(options.encoding) if options.encoding else detect(path)
-    report.encodings[encoding.name] += 1
-    pieces = decode(path, encoding)
+    pieces = _decoded(path, options, report)
     if ending == ".jsonl":
         return read_jsonl(path, lines(pieces), options.text_field, report)
     if ending in {".csv", ".tsv"}:
@@ -70,6 +63,44 @@ def read_file(path: Path, options: Options, report: Report) -> Iterator[Document
     if options.documents == "auto":
         pieces = _advise(pieces, path, report)
     return divide(pieces, options.documents, title=path.stem)
+
+
+def read_many(path: Path, options: Options, report: Report) -> Iterator[Handful]:
+    """The texts of ``read_file`` in handfuls; raises what it raises.
+
+    Where documents are short and many, they are cut out of the file in bulk.
+    """
+    ending = _ending(path)
+    if ending == ".jsonl":
+        pieces = _decoded(path, options, report)
+        return read_many_jsonl(path, pieces, options.text_field, report)
+    if ending in TEXT_ENDINGS and options.documents == "line" and options.text_field is None:
+        return _many_lines(_decoded(path, options, report))
+    return gather(read_file(path, options, report))
+
+
+def _many_lines(pieces: Iterable[str]) -> Iterator[Handful]:
+    for piece in whole_lines(pieces):
+        texts = [line for line in map(str.strip, piece.split("\n")) if line]
+        if texts:
+            yield Handful(texts, None)
+
+
+def _ending(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        known = ", ".join(ENDINGS[1:])
+        raise UserError(
+            tr("{path}: unknown kind of file; Mingyue reads {known}", path=path, known=known)
+        )
+    return ending
+
+
+def _decoded(path: Path, options: Options, report: Report) -> Iterator[str]:
+    """The characters of a file in pieces; its encoding goes into the report."""
+    encoding = named_encoding(options.encoding) if options.encoding else detect(path)
+    report.encodings[encoding.name] += 1
+    return decode(path, encoding)
 
 
 def divide(pieces: Iterable[str], division: Division, title: str = "") -> Iterator[Document]:
@@ -147,17 +178,25 @@ def files_of(folder: Path) -> tuple[list[Path], list[Path]]:
     return [p for p in found if readable(p)], [p for p in found if not readable(p)]
 
 
-def read_folder(folder: Path, options: Options, report: Report) -> Iterator[Document]:
-    """The documents of all files below a folder; the report says what was passed over."""
+Read = TypeVar("Read", Document, Handful)
+
+
+def read_folder(
+    folder: Path,
+    options: Options,
+    report: Report,
+    read: Callable[[Path, Options, Report], Iterator[Read]],
+) -> Iterator[Read]:
+    """What ``read`` gives of all files below a folder; the report says what was passed over."""
     files, others = files_of(folder)
     skipped = [path.relative_to(folder).as_posix() for path in others]
     for path in files:
         before = report.encodings.copy()
         empty = True
         try:
-            for document in read_file(path, options, report):
+            for one in read(path, options, report):
                 empty = False
-                yield document
+                yield one
         except BinaryFile:
             if not empty:  # text at first: something is wrong with it, and half of it is taken
                 raise

@@ -72,6 +72,20 @@ def lines(pieces: Iterable[str]) -> Iterator[str]:
         yield last
 
 
+def whole_lines(pieces: Iterable[str]) -> Iterator[str]:
+    """The same text in pieces that end with a line end, all but perhaps the last."""
+    held: list[str] = []
+    for piece in pieces:
+        cut = piece.rfind("\n") + 1
+        if cut:
+            yield "".join([*held, piece[:cut]])
+            held = []
+        if cut < len(piece):
+            held.append(piece[cut:])
+    if held:
+        yield "".join(held)
+
+
 def _safe_cut(text: str) -> int:
     """Where ``text`` may be cut so that both halves normalise as the whole would.
 

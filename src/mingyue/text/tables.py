@@ -6,14 +6,16 @@ holds the text. ``title`` and ``author`` are taken along where they are.
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from mingyue.errors import UserError
 from mingyue.language import tr
-from mingyue.text.document import Document
+from mingyue.text.char import has_surrogates
+from mingyue.text.document import Document, Handful
 from mingyue.text.report import Report
+from mingyue.text.stream import whole_lines
 
 # The csv module refuses cells over 128 KiB unless told; a novel in one cell is larger.
 _LONGEST_CELL = 2**31 - 1
@@ -21,23 +23,64 @@ _ROWS_AT_A_TIME = 256  # of a Parquet file; a row may be long
 
 
 def read_jsonl(
-    path: Path, text_lines: Iterable[str], field: str | None, report: Report
+    path: Path, text_lines: Iterable[str], field: str | None, report: Report, *, first: int = 1
 ) -> Iterator[Document]:
-    """One JSON object on each line (or a bare string); blank lines are passed over."""
-    for number, line in enumerate(text_lines, start=1):
+    """One JSON object on each line (or a bare string); blank lines are passed over.
+
+    ``first`` is the number of the first line.
+    """
+    for number, line in enumerate(text_lines, start=first):
         if not line.strip():
             continue
-        where = tr("{path}, line {number}", path=path, number=number)
+        where = _line(path, number)
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             why = error.msg if isinstance(error, json.JSONDecodeError) else error
-            raise UserError(tr("{where}: not valid JSON: {why}", where=where, why=why)) from None
+            raise UserError(tr("{where}: not valid JSON: {why}", where=where(), why=why)) from None
         if isinstance(row, str):
             row = {field or "text": row}
         if not isinstance(row, dict):
-            raise UserError(tr("{where}: not a JSON object with a text in it", where=where))
-        yield from _document(row, _column(list(row), field, where), where, report)
+            raise UserError(tr("{where}: not a JSON object with a text in it", where=where()))
+        yield from _document(row, _column(row, field, where), where, report)
+
+
+def read_many_jsonl(
+    path: Path, pieces: Iterable[str], field: str | None, report: Report
+) -> Iterator[Handful]:
+    """The same texts in handfuls, from the file in pieces: several times as fast.
+
+    A piece in which every line is as it should be is read in one go; any other, line by line.
+    """
+    number = 1
+    for piece in whole_lines(pieces):
+        texts = _plain_texts(piece, field or "text")
+        if texts is None:
+            rows = read_jsonl(path, piece.split("\n"), field, report, first=number)
+            texts = [document.text for document in rows]
+        if texts:
+            yield Handful(texts, None)
+        number += piece.count("\n")
+
+
+def _plain_texts(piece: str, field: str) -> list[str] | None:
+    """The texts of the rows in ``piece``, or None if there is anything to be said about one."""
+    value_at = json.JSONDecoder().raw_decode  # the value that begins at a place, and where it ends
+    texts: list[str] = []
+    at, length = 0, len(piece)
+    try:
+        while at < length:
+            row, stop = value_at(piece, at)
+            end = piece.find("\n", at)
+            text = row[field]  # only an object has one
+            if stop != (end if end >= 0 else length) or type(text) is not str or not text.strip():
+                return None
+            texts.append(text)
+            at = stop + 1
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
+    together = "".join(texts)
+    return None if "\r" in together or has_surrogates(together) else texts
 
 
 def read_csv(
@@ -53,18 +96,17 @@ def read_csv(
     rows = csv.reader(
         (line + "\n" for line in _again(header_line, text_lines)), delimiter=delimiter, strict=True
     )
-    where = tr("{path}, line {number}", path=path, number=1)
     try:
         header = [name.strip() for name in next(rows)]
-        column = _column(header, field, where)
+        column = _column(header, field, _line(path, 1))
         for row in rows:
-            where = tr("{path}, line {number}", path=path, number=rows.line_num)
+            where = _line(path, rows.line_num)
             if len(row) > len(header):
                 raise UserError(
                     tr(
                         "{where}: {n} cells, but the header has {columns}; put texts with "
                         "commas in quotes",
-                        where=where,
+                        where=where(),
                         n=len(row),
                         columns=len(header),
                     )
@@ -93,14 +135,13 @@ def read_parquet(path: Path, field: str | None, report: Report) -> Iterator[Docu
     try:
         with parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            column = _column(names, field, str(path))
+            column = _column(names, field, lambda: str(path))
             wanted = [name for name in dict.fromkeys((column, "title", "author")) if name in names]
             number = 0
             for batch in file.iter_batches(batch_size=_ROWS_AT_A_TIME, columns=wanted):
                 for row in batch.to_pylist():
                     number += 1
-                    where = tr("{path}, row {number}", path=path, number=number)
-                    yield from _document(row, column, where, report)
+                    yield from _document(row, column, _row(path, number), report)
     except (arrow.ArrowException, OSError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(tr("{path}: cannot be read: {why}", path=path, why=why)) from error
@@ -120,8 +161,8 @@ def read_hub(name: str, field: str | None, report: Report) -> Iterator[Document]
         splits: Any = load_dataset(address, config or None, streaming=True)
         split = "train" if "train" in splits else next(iter(splits))
         for number, row in enumerate(splits[split], start=1):
-            where = tr("hf:{name}, row {number}", name=name, number=number)
-            yield from _document(row, _column(list(row), field, where), where, report)
+            where = _row(f"hf:{name}", number)
+            yield from _document(row, _column(row, field, where), where, report)
     except UserError:
         raise
     except Exception as error:  # the library lets through whatever its many sources raise
@@ -136,7 +177,19 @@ def read_hub(name: str, field: str | None, report: Report) -> Iterator[Document]
         ) from error
 
 
-def _column(columns: list[str], field: str | None, where: str) -> str:
+Where = Callable[[], str]
+"""Says which row is meant; most are fine, and then nobody asks."""
+
+
+def _line(path: Path, number: int) -> Where:
+    return lambda: tr("{path}, line {number}", path=path, number=number)
+
+
+def _row(path: Path | str, number: int) -> Where:
+    return lambda: tr("{path}, row {number}", path=path, number=number)
+
+
+def _column(columns: Iterable[str], field: str | None, where: Where) -> str:
     """The column with the text: the one asked for, or ``text``.
 
     Not the only one there is, if its name is another: it may hold addresses or numbers, and a
@@ -148,7 +201,7 @@ def _column(columns: list[str], field: str | None, where: str) -> str:
     raise UserError(
         tr(
             "{where}: no column “{wanted}”; there are {columns}; choose with --text-field",
-            where=where,
+            where=where(),
             wanted=wanted,
             columns=", ".join(columns) or "–",
         )
@@ -156,7 +209,7 @@ def _column(columns: list[str], field: str | None, where: str) -> str:
 
 
 def _document(
-    row: Mapping[str, Any], column: str, where: str, report: Report
+    row: Mapping[str, Any], column: str, where: Where, report: Report
 ) -> Iterator[Document]:
     """The row's document; none, but counted, if its text is missing or blank."""
     text = row.get(column)
@@ -167,14 +220,14 @@ def _document(
         raise UserError(
             tr(
                 "{where}: “{column}” holds {value}, not text",
-                where=where,
+                where=where(),
                 column=column,
                 value=repr(text)[:40],
             )
         )
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+    if has_surrogates(text):
         raise UserError(
-            tr("{where}: “{column}” holds half a surrogate pair", where=where, column=column)
+            tr("{where}: “{column}” holds half a surrogate pair", where=where(), column=column)
         )
     title, author = (
         value if isinstance(value := row.get(name), str) else "" for name in ("title", "author")

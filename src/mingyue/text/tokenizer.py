@@ -119,12 +119,18 @@ class Tokenizer:
         """The same ids as ``encode`` in an array of ``dtype``, by table where there is one."""
         return self.encode_many([text])[0]
 
-    def encode_many(self, texts: Sequence[str]) -> tuple["np.ndarray", "np.ndarray"]:
-        """The ids of all texts in one array after another, and how many each text has."""
+    def encode_many(
+        self, texts: Sequence[str], codes: "np.ndarray | None" = None
+    ) -> tuple["np.ndarray", "np.ndarray"]:
+        """The ids of all texts in one array after another, and how many each text has.
+
+        Who has the code points of all texts together at hand may give them.
+        """
         import numpy as np
 
         if self.kind == "char":
-            ids = self._table[char.code_points("".join(texts))]
+            codes = char.code_points("".join(texts)) if codes is None else codes
+            ids = self._table.take(codes)
             return ids, np.fromiter(map(len, texts), np.int64, len(texts))
         texts = [char.without_surrogates(text) for text in texts]
         if self.kind == "byte":

@@ -13,6 +13,7 @@ from mingyue.generation.decode import Decoding, stream_seed
 from mingyue.generation.sampling import Sampling
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
+from mingyue.model.step import Step
 from tests.model.configs import configs, lively
 
 GREEDY = Sampling(temperature=0)
@@ -62,8 +63,9 @@ def test_cached_equals_uncached(config: ModelConfig, data: st.DataObject) -> Non
     prompt = data.draw(st.lists(ids, min_size=length, max_size=length))
     room = config.block_size - length + 1 if config.position == "learned" else 30
     n = data.draw(st.integers(1, min(20, room)))
+    fast = Step(model) if data.draw(st.booleans()) else None
     with patch.object(decode, "_ROOM", data.draw(st.sampled_from([1, 3, 256]))):
-        decoding = Decoding(model, prompt, GREEDY, [0, 1])
+        decoding = Decoding(model, prompt, GREEDY, [0, 1], fast=fast)
     written = run(decoding, n)
     assert written[0] == written[1] == slow_greedy(model, prompt, n)
     assert decoding.full == (config.position == "learned" and n == room)
@@ -88,17 +90,29 @@ SIZES = {"vocab_size": 30, "block_size": 16, "n_layer": 2, "n_head": 2, "d_model
 MODEL = lively(ModelConfig.checked(**SIZES))
 
 
-@settings(max_examples=25, deadline=None)
+STEPS = [None, Step(MODEL), Step(MODEL, "fp16"), Step(MODEL, "int8")]
+
+WAYS = [
+    GREEDY,
+    Sampling(),
+    Sampling(repetition_penalty=1.5),
+    Sampling(top_p=0.7),
+    Sampling(temperature=0.8, top_k=7, min_p=0.01),
+]
+
+
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=6, unique=True),
-    st.sampled_from([Sampling(), Sampling(repetition_penalty=1.5), Sampling(top_p=0.7)]),
+    st.sampled_from(WAYS),
+    st.sampled_from(STEPS),
     st.data(),
 )
 def test_a_stream_depends_on_its_seed_only(
-    seeds: list[int], ways: Sampling, data: st.DataObject
+    seeds: list[int], ways: Sampling, fast: Step | None, data: st.DataObject
 ) -> None:
     """Whoever else is in the batch, and whenever they end; across window moves."""
-    decoding = Decoding(MODEL, [0, 5], ways, seeds)
+    decoding = Decoding(MODEL, [0, 5], ways, seeds, fast=fast)
     ends = [data.draw(st.integers(1, 25)) for _ in seeds]
     written: list[list[int]] = [[] for _ in seeds]
     for _ in range(max(ends)):
@@ -107,7 +121,18 @@ def test_a_stream_depends_on_its_seed_only(
             if len(written[stream]) == ends[stream]:
                 decoding.end(stream)
     for seed, end, ids in zip(seeds, ends, written, strict=True):
-        assert ids == run(Decoding(MODEL, [0, 5], ways, [seed]), end)[0]
+        assert ids == run(Decoding(MODEL, [0, 5], ways, [seed], fast=fast), end)[0]
+
+
+@pytest.mark.parametrize("position", ["rope", "alibi", "learned", "sinusoidal", "none"])
+@pytest.mark.parametrize("ways", WAYS)
+def test_the_fast_step_writes_the_same(position: str, ways: Sampling) -> None:
+    model = lively(MODEL.config.changed(position=position))
+    n = 15 if position == "learned" else 60
+    plain, fast = (
+        run(Decoding(model, [0, 5], ways, range(4), fast=step), n) for step in (None, Step(model))
+    )
+    assert plain == fast
 
 
 def test_chances_go_on_past_the_first_lot() -> None:

@@ -1,6 +1,7 @@
 """SPEC C1 and issue 2: writing from a prompt, and every way in which others got it wrong."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from mingyue.errors import UserError
 from mingyue.generation.decode import Decoding
+from mingyue.generation.sampling import Sampling
 from mingyue.generation.writer import Completion, Writer, load
-from mingyue.interop.run_folder import save_model
+from mingyue.interop.run_folder import never_written, save_model
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
 from mingyue.text.tokenizer import Tokenizer
@@ -320,3 +322,48 @@ def test_samples_come_batch_by_batch_and_are_those_of_generate(
     assert begun == [3, 3, 1]
     with pytest.raises(UserError):  # at the call, not at the first sample
         ROPE.samples("床前", n=0)
+
+
+def test_the_copy_that_writes_is_made_once_and_follows_the_weights() -> None:
+    made = writer()
+    before = made.generate("床前", temperature=0)
+    step = made.fast_step()
+    assert step is not None and made.fast_step() is step
+    made.generate("床前", n=2)
+    assert made.fast_step() is step
+    with torch.no_grad():
+        made.model.unembedding.neg_()
+    assert made.fast_step() is not step
+    assert made.generate("床前", temperature=0) != before
+    plain = Decoding(
+        made.model,
+        [CHARACTERS.end_id, *CHARACTERS.encode("床前")],
+        Sampling(temperature=0),
+        [0],
+        never=never_written(made.model.config, CHARACTERS),
+    )
+    wanted: list[int] = []
+    while len(wanted) < 16 and CHARACTERS.end_id not in wanted:
+        wanted += plain.step().values()
+    assert made.generate("床前", temperature=0)[0].text == CHARACTERS.decode(
+        [id for id in wanted if id != CHARACTERS.end_id]
+    )
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16", "int8"])
+def test_every_precision_writes(precision: Any, tmp_path: Path) -> None:
+    """Also one that is loaded; a sample does not depend on how many there are."""
+    save_model(ROPE.model, CHARACTERS, tmp_path)
+    made = load(tmp_path, device="cpu", precision=precision)
+    many = made.generate("床前", n=4, seed=4, max_tokens=40)
+    assert many[:2] == made.generate("床前", n=2, seed=4, max_tokens=40)
+    if precision == "fp32":
+        assert many == ROPE.generate("床前", n=4, seed=4, max_tokens=40)
+
+
+def test_impossible_precisions() -> None:
+    with pytest.raises(UserError, match=r"precision.*int3"):
+        Writer(ROPE.model, CHARACTERS, precision="int3")  # type: ignore[arg-type]
+    narrow = Writer(lively(ROPE.model.config).bfloat16(), CHARACTERS, precision="int8")
+    with pytest.raises(UserError, match="precision int8"):
+        narrow.generate("床前")

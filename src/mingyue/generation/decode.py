@@ -22,6 +22,7 @@ from mingyue.generation.sampling import Sampling, draw
 from mingyue.language import tr
 from mingyue.model.cache import KVCache
 from mingyue.model.gpt import GPT
+from mingyue.model.step import Step
 
 _CHANCES_AT_ONCE = 256
 _ROOM = 256  # tokens that the cache has room for beyond the prompt, before it grows
@@ -46,11 +47,13 @@ class Decoding:
         *,
         never: Sequence[int] = (),
         unpenalised: Sequence[int] = (),
+        fast: Step | None = None,
     ):
         """One stream for each of ``seeds``.
 
         ``never`` are ids that must not be chosen; ``unpenalised`` ids are no repetition however
-        often they occur. A prompt longer than the context is cut at its front.
+        often they occur. A prompt longer than the context is cut at its front. ``fast`` is a copy
+        of the model made ready for single tokens; the prompt is read by the model itself.
 
         Raises:
             UserError: the model cannot write, since it sees both directions, or its scores are
@@ -60,7 +63,7 @@ class Decoding:
             raise UserError(
                 tr("this model sees both directions (causal is off), so it cannot go on writing")
             )
-        self.model, self.sampling = model, sampling
+        self.model, self.sampling, self._fast = model, sampling, fast
         self.limit = model.config.block_size
         window = list(prompt)[-self.limit :]
         self._capacity = min(self.limit, len(window) + _ROOM)  # of the cache; it grows
@@ -80,6 +83,7 @@ class Decoding:
             self._seen[:, self._ids(prompt)] = True
             self._seen[:, self._unpenalised] = False
         self._cache: KVCache
+        self._latest = self._ids([0] * len(seeds))  # [rows], the token of each chosen last
         self._logits: Tensor | None = self._prefill([window])  # [1, V], as all begin alike
         if not torch.isfinite(self._logits).all():
             raise UserError(tr("the model's scores are not numbers: its training went wrong"))
@@ -115,7 +119,7 @@ class Decoding:
         if self._seen is not None:
             self._seen.scatter_(1, chosen[:, None], True)
             self._seen[:, self._unpenalised] = False
-        self._logits = None
+        self._logits, self._latest = None, chosen
         ids = chosen.tolist()  # the one point where the device is waited for
         for window, id in zip(self._windows, ids, strict=True):
             window.append(id)
@@ -127,14 +131,19 @@ class Decoding:
             if self._cache.length == self._capacity:
                 self._capacity = min(self.limit, 2 * self._capacity)
                 self._pick_rows(list(range(len(self._streams))))
-            return self._score(self._ids([window[-1:] for window in self._windows]))
+            if self._fast is not None:
+                return self._fast(self._latest, self._cache)
+            return self._score(self._latest[:, None])
         self._windows = [window[-max(1, self.limit // 2) :] for window in self._windows]
         return self._prefill(self._windows)
 
     @torch.no_grad()
     def _prefill(self, windows: list[list[int]]) -> Tensor:
         self._cache = self.model.new_cache(len(windows), self._capacity)
-        return self._score(self._ids(windows))
+        logits = self._score(self._ids(windows))
+        if self._fast is not None:
+            self._cache = self._cache.to(self._fast.dtype)
+        return logits
 
     def _score(self, ids: Tensor) -> Tensor:
         with evaluating(self.model):
@@ -166,10 +175,8 @@ class Decoding:
     @torch.no_grad()
     def _pick_rows(self, rows: list[int]) -> None:
         """Make the batch of these rows of the present one."""
-        old, self._cache = self._cache, self.model.new_cache(len(rows), self._capacity)
-        self._cache.length = old.length
-        for new, layer in zip(self._cache.layers, old.layers, strict=True):
-            new.append(layer.keys[rows, :, : layer.length], layer.values[rows, :, : layer.length])
+        self._cache = self._cache.pick(rows, self._capacity)
+        self._latest = self._latest[rows]
         if self._logits is not None:
             self._logits = self._logits[rows]
 

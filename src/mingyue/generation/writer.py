@@ -9,83 +9,75 @@ the characters the vocabulary has; what was changed is said in the notes of the 
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from mingyue.errors import UserError
-from mingyue.generation.decode import Decoding, stream_seed
-from mingyue.generation.pieces import Pieces
+from mingyue.generation.decode import stream_seed
 from mingyue.generation.prompt import Prompt, Unknown, prepare
 from mingyue.generation.sampling import Sampling
-from mingyue.interop.run_folder import load_model, never_written
+from mingyue.generation.writing import Completion, Request, Writing
+from mingyue.interop.run_folder import load_model
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
+from mingyue.model.packed import Precision
+from mingyue.model.step import Step
 from mingyue.settings import Settings
 from mingyue.text.tokenizer import Tokenizer
 
-Reason = Literal["end", "length", "context", "stop"]
 Bias = Mapping[int, float] | Mapping[str, float] | Mapping[int | str, float]
-
-_TOKENS = 1024
-"""New tokens at most, unless asked for more or the context is shorter."""
 
 _ROWS = 64
 """Samples written side by side; more are written in several batches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What was written.
+class _Form(Settings):
+    """In which form the weights are while the writer writes."""
 
-    ``reason`` says why it ended: "end" the model ended the text, "stop" a stop string came,
-    "length" ``max_tokens`` were written, "context" the model has no position for more.
-    ``seed`` writes the same text again, as the only sample.
-    """
-
-    prompt: str  # as the model saw it: adapted
-    text: str  # what follows the prompt
-    reason: Reason
-    seed: int
-    n_tokens: int  # new ones, without the end token
-    notes: tuple[str, ...] = ()  # what was done to the prompt or the context, translated
-
-
-class _Request(Settings):
-    """What the caller asks for besides the sampling."""
-
-    n: Annotated[int, Field(ge=1, le=100_000)] = 1
-    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
-    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    unknown: Unknown = "refuse"
-
-
-@dataclass
-class _Stream:
-    """One sample being written."""
-
-    seed: int
-    pieces: Pieces
-    text: list[str] = field(default_factory=list)
-    n_chosen: int = 0  # tokens, with the end token if it came
-    reason: Reason | None = None
-
-    @property
-    def n_tokens(self) -> int:
-        return self.n_chosen - (self.reason == "end")
+    precision: Precision = "fp32"
 
 
 class Writer:
-    """A model that writes, with its tokenizer and what is known about it (``mingyue.json``)."""
+    """A model that writes, with its tokenizer and what is known about it (``mingyue.json``).
+
+    On a CPU it writes with a copy of the weights made for that, in ``precision``: fp32 as they
+    are, or fp16, bf16, int8, which are narrower, so take less time to read, and are less exact.
+
+    Raises:
+        UserError: there is no such precision.
+    """
 
     def __init__(
-        self, model: GPT, tokenizer: Tokenizer, about: Mapping[str, Any] | None = None
+        self,
+        model: GPT,
+        tokenizer: Tokenizer,
+        about: Mapping[str, Any] | None = None,
+        precision: Precision = "fp32",
     ) -> None:
         self.model, self.tokenizer, self.about = model, tokenizer, dict(about or {})
+        self.precision: Precision = _Form.checked(precision=precision).precision
+        self._step: Step | None = None
+
+    def fast_step(self) -> Step | None:
+        """The copy of the model as it is now, or None where none can be made.
+
+        Raises:
+            UserError: none can be made, but another precision than the model's was asked for.
+        """
+        if not Step.suits(self.model):
+            if self.precision == "fp32" or not self.model.config.causal:
+                return None
+            raise UserError(
+                tr(
+                    "precision {precision} is for a model on the CPU in fp32, which this one "
+                    "is not",
+                    precision=self.precision,
+                )
+            )
+        if self._step is None or not self._step.fits(self.model):
+            self._step = Step(self.model, self.precision)
+        return self._step
 
     def generate(
         self,
@@ -164,13 +156,13 @@ class Writer:
         sampling = self._sampling(
             temperature, top_k, top_p, min_p, typical_p, repetition_penalty, logit_bias
         )
-        request = _request(n, max_tokens, seed, stop, unknown)
+        request = Request.of(n, max_tokens, seed, stop, unknown)
         ready = prepare(prompt, self.tokenizer, self.model.config, request.unknown)
         first = secrets.randbelow(2**32) if request.seed is None else request.seed
 
-        def batch(start: int) -> _Writing:
+        def batch(start: int) -> Writing:
             seeds = [stream_seed(first, i) for i in range(start, min(start + _ROWS, request.n))]
-            return _Writing(self, ready, sampling, seeds, request)
+            return self._writing(ready, sampling, seeds, request)
 
         return _in_batches(batch(0), (batch(start) for start in range(_ROWS, request.n, _ROWS)))
 
@@ -200,10 +192,16 @@ class Writer:
         sampling = self._sampling(
             temperature, top_k, top_p, min_p, typical_p, repetition_penalty, logit_bias
         )
-        request = _request(1, max_tokens, seed, stop, unknown)
+        request = Request.of(1, max_tokens, seed, stop, unknown)
         ready = prepare(prompt, self.tokenizer, self.model.config, request.unknown)
         first = secrets.randbelow(2**32) if request.seed is None else request.seed
-        return _streamed(_Writing(self, ready, sampling, [first], request))
+        return _streamed(self._writing(ready, sampling, [first], request))
+
+    def _writing(
+        self, prompt: Prompt, sampling: Sampling, seeds: Sequence[int], request: Request
+    ) -> Writing:
+        fast = self.fast_step()
+        return Writing(self.model, self.tokenizer, fast, prompt, sampling, seeds, request)
 
     def _sampling(
         self,
@@ -238,96 +236,14 @@ class Writer:
         return ids[0]
 
 
-class _Writing:
-    """Samples being written; iterating advances them and gives each new (stream, piece)."""
-
-    def __init__(
-        self,
-        writer: Writer,
-        prompt: Prompt,
-        sampling: Sampling,
-        seeds: Sequence[int],
-        request: _Request,
-    ):
-        model, tokenizer = writer.model, writer.tokenizer
-        self.prompt, self.end_id, self.limit = prompt, tokenizer.end_id, model.config.block_size
-        self.max_tokens = request.max_tokens or min(self.limit, _TOKENS)
-        self.streams = [
-            _Stream(seed, Pieces(tokenizer.decode_stream(), request.stop)) for seed in seeds
-        ]
-        self.decoding = Decoding(
-            model,
-            prompt.ids,
-            sampling,
-            seeds,
-            never=never_written(model.config, tokenizer),
-            unpenalised=[self.end_id],  # else a text would shun its end from the beginning
-        )
-
-    def __iter__(self) -> Iterator[tuple[_Stream, str]]:
-        for _ in range(self.max_tokens):
-            if not (alive := self.decoding.alive):
-                break
-            if self.decoding.full:
-                for number in alive:
-                    self.streams[number].reason = "context"
-                break
-            for number, id in self.decoding.step().items():
-                stream = self.streams[number]
-                stream.n_chosen += 1
-                if id == self.end_id:
-                    stream.reason = "end"
-                else:
-                    yield stream, self._add(stream, stream.pieces.push(id))
-                    if stream.pieces.stopped:
-                        stream.reason = "stop"
-                if stream.reason is not None:
-                    self.decoding.end(number)
-        for stream in self.streams:
-            yield stream, self._add(stream, stream.pieces.finish())
-            if stream.pieces.stopped:  # the last characters were held back, and stop
-                stream.reason = "stop"
-
-    def _add(self, stream: _Stream, piece: str) -> str:
-        stream.text.append(piece)
-        return piece
-
-    def completions(self) -> list[Completion]:
-        """All of them; after the iteration."""
-        return [
-            Completion(
-                self.prompt.text,
-                "".join(stream.text),
-                stream.reason or "length",
-                stream.seed,
-                stream.n_tokens,
-                (*self.prompt.notes, *self._notes(stream)),
-            )
-            for stream in self.streams
-        ]
-
-    def _notes(self, stream: _Stream) -> Iterator[str]:
-        """What the end of the context meant for one sample."""
-        limit = self.limit
-        if stream.reason == "context":
-            yield tr("the context of {limit} tokens (block_size) is full", limit=limit)
-        # The last token is never read again, so it may stand one place beyond.
-        elif min(len(self.prompt.ids), limit) + stream.n_chosen > limit + 1:
-            yield tr(
-                "longer than the context of {limit} tokens (block_size); "
-                "the model saw only the latest",
-                limit=limit,
-            )
-
-
-def _streamed(writing: _Writing) -> Iterator[str | Completion]:
+def _streamed(writing: Writing) -> Iterator[str | Completion]:
     for _, piece in writing:
         if piece:
             yield piece
     yield from writing.completions()
 
 
-def _in_batches(first: _Writing, others: Iterator[_Writing]) -> Iterator[Completion]:
+def _in_batches(first: Writing, others: Iterator[Writing]) -> Iterator[Completion]:
     """All samples, batch by batch; the first one is there, so that its errors have been told."""
     for writing in chain([first], others):
         for _ in writing:
@@ -335,23 +251,20 @@ def _in_batches(first: _Writing, others: Iterator[_Writing]) -> Iterator[Complet
         yield from writing.completions()
 
 
-def _request(
-    n: int, max_tokens: int | None, seed: int | None, stop: str | Sequence[str], unknown: str
-) -> _Request:
-    stops = (stop,) if isinstance(stop, str) else tuple(stop)
-    return _Request.checked(n=n, max_tokens=max_tokens, seed=seed, stop=stops, unknown=unknown)
-
-
-def load(folder: str | Path, *, device: str = "auto") -> Writer:
+def load(folder: str | Path, *, device: str = "auto", precision: Precision = "fp32") -> Writer:
     """The writer of a run folder, or of any transformers folder of a known family.
 
-    ``device`` "auto" is CUDA where there is one, else the CPU.
+    ``device`` "auto" is CUDA where there is one, else the CPU; the CPU also for another
+    ``precision`` than fp32, since that is a matter of writing there (see ``Writer``).
 
     Raises:
-        UserError: the folder is none, or is damaged (see ``interop.run_folder.load_model``).
+        UserError: the folder is none, or is damaged (see ``interop.run_folder.load_model``);
+            there is no such precision.
     """
+    form = _Form.checked(precision=precision)
     if device == "auto":
         import torch
 
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return Writer(*load_model(folder, device))
+        cuda = torch.cuda.is_available() and form.precision == "fp32"
+        device = "cuda" if cuda else "cpu"
+    return Writer(*load_model(folder, device), precision=form.precision)

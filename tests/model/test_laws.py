@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from mingyue.model import attention as attention_module
 from mingyue.model import loss as loss_module
-from mingyue.model.attention import attend_fast, attend_readably
-from mingyue.model.config import ModelConfig
+from mingyue.model.attention import View, attend_fast, attend_readably
+from mingyue.model.config import ModelConfig, RopeConfig
 from mingyue.model.gpt import GPT
 from mingyue.model.loss import IGNORED, cross_entropy
-from mingyue.model.position import ContextFull
+from mingyue.model.norm import rms_norm
+from mingyue.model.position import ContextFull, RotaryPosition
 from tests.model.configs import configs, lively, random_ids
 
 few = settings(max_examples=40, deadline=None)
@@ -94,6 +96,54 @@ def test_paths_agree_in_bf16(config, causal):
     fast = attend_fast(q.bfloat16(), k.bfloat16(), v.bfloat16(), view)
     assert fast.dtype == torch.bfloat16
     torch.testing.assert_close(fast.float(), readable, rtol=0.1, atol=0.05)
+
+
+@few
+@given(st.integers(1, 40), st.integers(1, 9), st.sampled_from([(1, 1), (2, 1), (6, 3)]))
+def test_attention_by_rows_is_the_readable_one(T, rows, heads):
+    """Outputs and gradients, however many queries are answered together; and no future."""
+    generator = torch.Generator().manual_seed(T)
+    q, k, v = (
+        torch.randn(2, h, T, 8, generator=generator).requires_grad_()
+        for h in (heads[0], heads[1], heads[1])
+    )
+    out = torch.randn(2, heads[0], T, 8, generator=generator)
+    with patch.object(attention_module, "ROWS", rows):
+        z = attention_module._attend_by_rows(q, k, v)
+        slopes = torch.autograd.grad(z, (q, k, v), out)
+        cut = T // 2
+        later = [torch.cat((t[:, :, :cut], -3 * t[:, :, cut:]), dim=2) for t in (q, k, v)]
+        assert torch.equal(attention_module._attend_by_rows(*later)[:, :, :cut], z[:, :, :cut])
+    readable = attend_readably(q, k, v, View(None, True, None)).z
+    torch.testing.assert_close(z, readable, rtol=1e-5, atol=1e-5)
+    for mine, plain in zip(slopes, torch.autograd.grad(readable, (q, k, v), out), strict=True):
+        torch.testing.assert_close(mine, plain, rtol=1e-4, atol=1e-5)
+
+
+@few
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 12), st.booleans())
+def test_norm_by_hand_is_the_formula(rows, heads, width, many):
+    """Values and gradients of RMSNorm, with one weight and with one for each head."""
+    x = torch.randn(2, rows, heads, width, generator=torch.Generator().manual_seed(rows))
+    x = x.requires_grad_()
+    weight = torch.linspace(-1, 2, heads * width).view(heads, width)
+    weight = (weight if many else weight[0]).clone().requires_grad_()
+    out = torch.linspace(-2, 1, x.numel()).view_as(x)
+    formula = x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt() * weight
+    ours = rms_norm(x, weight, 1e-6)
+    torch.testing.assert_close(ours, formula, rtol=1e-5, atol=1e-5)
+    pairs = (torch.autograd.grad(y, (x, weight), out) for y in (ours, formula))
+    for mine, plain in zip(*pairs, strict=True):
+        torch.testing.assert_close(mine, plain, rtol=1e-3, atol=1e-4)
+
+
+def test_turning_back_is_the_gradient_of_turning():
+    for fraction in (0.5, 1.0):
+        config = ModelConfig(vocab_size=9, d_model=32, n_head=2, rope=RopeConfig(fraction=fraction))
+        rotation = RotaryPosition(config)(3, 7)
+        rotation = rotation._replace(cos=rotation.cos.double(), sin=rotation.sin.double())
+        x = torch.randn(2, 2, 7, 16, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(rotation.turn, (x,))
 
 
 @few

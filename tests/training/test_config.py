@@ -55,6 +55,14 @@ def test_default_model_is_possible():
     ModelConfig.checked(vocab_size=10, **MODEL)
 
 
+def test_a_held_out_text_leaves_no_share_to_hold_out():
+    how = DataConfig.checked(held_out="val.txt")
+    assert how.val_fraction == 0.0
+    assert DataConfig.checked(**how.model_dump()) == how, "a recipe can be read back"
+    with pytest.raises(UserError, match="give one of them"):
+        DataConfig.checked(held_out="val.txt", val_fraction=0.05)
+
+
 @pytest.mark.parametrize(
     "wrong", [{"val_fraction": 1.0}, {"min_count": 0}, {"documents": "page"}, {"vocab_size": 3}]
 )

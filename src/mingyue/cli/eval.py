@@ -1,6 +1,7 @@
 """``mingyue eval``: how surprised a model is by text it has not seen."""
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mingyue.cli import settings
@@ -76,7 +77,7 @@ def run(given: dict[str, Any]) -> int:
             progress=lambda part: waiting.phase(tr("evaluating"), part),
             **asked,
         )
-    source = on or writer.about.get("recipe", {}).get("source", "")
+    source = on or _own_source(writer.about)
     _print_json(loss, source) if as_json else _print(loss, source, lines)
     return 0
 
@@ -95,6 +96,12 @@ def _text(
         open_corpus(on, **reading), writer.tokenizer, val_fraction=0.0, progress=progress
     )
     return data.train, data.lines()
+
+
+def _own_source(about: Mapping[str, Any]) -> str:
+    """The name of the text that a run's held-out documents come from."""
+    recipe = about.get("recipe", {})
+    return recipe.get("data", {}).get("held_out") or recipe.get("source", "")
 
 
 def _print_json(loss: "Loss", source: str) -> None:

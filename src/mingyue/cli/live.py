@@ -7,6 +7,7 @@ file go plain lines: each evaluation, and in between a line now and then.
 import json
 import shlex
 import time
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,22 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from mingyue.cli.load import Load
-from mingyue.cli.screen import console, duration, is_live, number, print_pairs, short, visible
+from mingyue.cli.screen import (
+    console,
+    duration,
+    is_live,
+    number,
+    print_choices,
+    print_pairs,
+    short,
+    visible,
+)
 from mingyue.cli.waiting import Barred
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.text.verse import lay_out
 from mingyue.training.observe import (
+    Choice,
     EvalInfo,
     Observer,
     Observers,
@@ -62,6 +73,10 @@ class Live(Barred, Observer):
 
     def on_progress(self, phase: str, fraction: float) -> None:
         self._show(phase, phase, fraction)
+
+    def on_choices(self, choices: Sequence[Choice]) -> None:
+        self.console.print()
+        print_choices(self.console, choices)
 
     def on_start(self, run: RunInfo) -> None:
         self.verse = _is_verse(run.out)

@@ -38,7 +38,7 @@ def own_text(about: Mapping[str, Any], folder: str, progress: Progress) -> "Data
             tr(
                 "{source}: has changed since {folder} was trained on it, so what was held out is "
                 "not known any more; name a text by --on",
-                source=source,
+                source=source if how.held_out is None else f"{source}, {how.held_out}",
                 folder=folder,
             )
         )

@@ -8,8 +8,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from mingyue.language import tr
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+    from mingyue.training.observe import Choice
 
 # What a terminal would obey instead of showing: replaced by pictures of itself (␛ for escape).
 _PICTURES = {c: 0x2400 + c for c in range(32) if chr(c) not in "\n\t"} | {0x7F: 0x2421}
@@ -80,6 +84,22 @@ def print_pairs(console: "Console", rows: Sequence[tuple[str, object]], title: s
         console.print(title)
     for name, value in rows:
         console.print(f"  {name}: {visible(str(value))}")
+
+
+def print_choices(console: "Console", choices: Sequence["Choice"]) -> None:
+    """What was chosen and why, in three columns; lines of their own where there is no terminal."""
+    if not is_terminal(errors=console.stderr):
+        for choice in choices:
+            console.print(f"  {choice.name}: {visible(choice.value)} ({visible(choice.why)})")
+        return
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=True, header_style="dim")
+    for title in ("", tr("choice"), tr("why")):
+        table.add_column(title, overflow="fold")
+    for choice in choices:
+        table.add_row(f"  {choice.name}", visible(choice.value), visible(choice.why), style="")
+    console.print(table)
 
 
 def number(value: float, digits: int = 0) -> str:

@@ -16,6 +16,12 @@ def length() -> Panel:
         [
             Flag("minutes", real(above=0, most=100_000), tr("train so long, all told"), "5"),
             Flag("steps", whole(), tr("or exactly so many steps")),
+            Flag(
+                "epochs",
+                real(above=0, most=1_000_000),
+                tr("read the text no more often than this"),
+                tr("chosen"),
+            ),
         ],
     )
 
@@ -129,6 +135,7 @@ def cutting() -> Panel:
             Flag("min_count", whole(), tr("rarer characters become the unknown one"), "1"),
             Flag("val_fraction", real(least=0, most=0.5), tr("share of the text held out"), "0.05"),
             Flag("split_seed", whole(0, 2**63 - 1), tr("decides which documents are"), "0"),
+            Flag("held_out", text("SOURCE"), tr("or hold out all of this text instead")),
         ],
     )
 
@@ -188,6 +195,7 @@ def machine() -> Panel:
                 tr("with how many bits"),
                 "auto",
             ),
+            Flag("threads", whole(most=4096), tr("threads of the processor"), tr("chosen")),
             Flag(
                 "compile",
                 SWITCH,

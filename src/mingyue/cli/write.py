@@ -40,7 +40,7 @@ def places() -> list[Place]:
 
 
 def panels() -> list[Panel]:
-    return [_amount(), _sampling(), _form()]
+    return [_amount(), _sampling(), _form(), _machine()]
 
 
 def _amount() -> Panel:
@@ -101,9 +101,23 @@ def _form() -> Panel:
     )
 
 
+def _machine() -> Panel:
+    return Panel(
+        tr("Machine"),
+        [
+            Flag(
+                "precision",
+                choice("fp32", "fp16", "bf16", "int8"),
+                tr("of the weights, on the CPU; fewer bits are faster and less exact"),
+                "fp32",
+            )
+        ],
+    )
+
+
 def run(given: dict[str, Any]) -> int:
     """Print the texts: one as it is written, several each as soon as it and those beside it end."""
-    amount, chance, form = (panel.said(given) for panel in panels())
+    amount, chance, form, machine = (panel.said(given) for panel in panels())
     layout, as_json = form.pop("layout", None), form.pop("json", False)
     prompt = _from_input() if given["prompt"] == "-" else given["prompt"] or ""
 
@@ -111,7 +125,7 @@ def run(given: dict[str, Any]) -> int:
 
     n = amount.pop("n", 1)
     asked = amount | chance | form
-    writer = load(given["folder"])
+    writer = load(given["folder"], **machine)
     if layout is None:
         layout = "verse" if writer.about.get("layout") == "verse" else "plain"
     if as_json or n > 1:

@@ -12,7 +12,7 @@ where those are quicker. A test holds outputs and gradients of the two equal.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from mingyue.model.cache import LayerCache
 from mingyue.model.config import ModelConfig
-from mingyue.model.norm import RMSNorm
+from mingyue.model.norm import RMSNorm, rms_norm
 from mingyue.model.position import Rotation
 
 
@@ -61,9 +61,7 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, view: View, cache: LayerCache | None = None) -> Tensor:
         """Gather: x [B, T, C] → [B, T, C]."""
-        q, k, v = self.project(x)
-        if view.rotation is not None:
-            q, k = view.rotation.turn(q), view.rotation.turn(k)
+        q, k, v = self.project(x, view.rotation)
         if cache is not None:
             k, v = cache.append(k, v)  # now S ≥ T keys and values
         if self.readable:
@@ -73,14 +71,20 @@ class Attention(nn.Module):
         merged = z.transpose(1, 2).flatten(2)  # [B, H, T, D] → [B, T, H, D] → [B, T, H·D]
         return self.residual_dropout(self.out(merged))
 
-    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def project(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
         """The three cards of every token and head: q [B, H, T, D], k and v [B, Hkv, T, D]."""
         B, T, _ = x.shape
-        qkv = self.qkv(x).view(B, T, -1, self.head_width)  # [B, T, H + 2·Hkv, D]
-        q, k, v = qkv.split((self.n_head, self.n_kv_head, self.n_kv_head), dim=2)
+        H, Hkv = self.n_head, self.n_kv_head
+        qkv = self.qkv(x).view(B, T, H + 2 * Hkv, self.head_width)
+        qk, v = qkv.split((H + Hkv, Hkv), dim=2)  # queries and keys go the same way, together
         if self.q_norm is not None and self.k_norm is not None:
-            q, k = self.q_norm(q), self.k_norm(k)
-        return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+            scales = self.q_norm.weight.expand(H, -1), self.k_norm.weight.expand(Hkv, -1)
+            qk = rms_norm(qk, torch.cat(scales), self.q_norm.eps)
+        qk = qk.transpose(1, 2)  # [B, H + Hkv, T, D]
+        if rotation is not None:
+            qk = rotation.turn(qk)
+        q, k = qk.split((H, Hkv), dim=1)
+        return q, k, v.transpose(1, 2)
 
 
 def attend_readably(q: Tensor, k: Tensor, v: Tensor, view: View, dropout: float = 0.0) -> Attended:
@@ -98,14 +102,18 @@ def attend_readably(q: Tensor, k: Tensor, v: Tensor, view: View, dropout: float 
 
 
 SHORT = 512
-"""Up to so many keys, matrices written out beat the fused kernel in bf16 on a CPU: its backward
-pass is slow there (measured: 3 times at 128 keys, equal at 1024; in fp32 the kernel wins)."""
+"""Up to so many keys, matrices written out beat the fused kernel on a CPU (measured): in bf16
+always, in fp32 only where whole blocks of the future can be left out, from ``ROWS`` keys on."""
 
 
 def attend_fast(q: Tensor, k: Tensor, v: Tensor, view: View, dropout: float = 0.0) -> Tensor:
     """The same z [B, H, T, D] with as little work as the device allows."""
-    if q.device.type == "cpu" and q.dtype == torch.bfloat16 and k.shape[2] <= SHORT:
-        return _attend_short(q, k, v, view, dropout)
+    if q.device.type == "cpu" and k.shape[2] <= SHORT:
+        long = k.shape[2] > ROWS or q.dtype == torch.bfloat16
+        if view.causal and dropout == 0 and long:
+            return _attend_by_rows(q, k, v)
+        if q.dtype == torch.bfloat16:
+            return _attend_short(q, k, v, view, dropout)
     bias = None if view.bias is None else view.bias.to(q.dtype)
     shared = k.shape[1] != q.shape[1]
     return F.scaled_dot_product_attention(
@@ -128,6 +136,55 @@ def _attend_short(q: Tensor, k: Tensor, v: Tensor, view: View, dropout: float) -
         scores = torch.baddbmm(bias, q, k.mT, alpha=1 / math.sqrt(D))  # [B·H, T, S]
         pattern = F.dropout(scores.softmax(dim=-1), dropout, training=dropout > 0)
         return torch.bmm(pattern, v).view(B, H, T, D)
+
+
+ROWS = 64
+"""Queries that are answered together."""
+
+
+def _attend_by_rows(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Causal attention without most of the future: some queries at a time, and of the keys only
+    those up to the last of them. q [B, H, T, D]; k, v [B, Hkv, T, D]."""
+    B, H, T, D = q.shape
+    k = k.repeat_interleave(H // k.shape[1], dim=1).reshape(B * H, T, D)
+    v = v.repeat_interleave(H // v.shape[1], dim=1).reshape(B * H, T, D)
+    with torch.autocast(q.device.type, enabled=False):  # all is in one type already
+        return _ByRows.apply(q.reshape(B * H, T, D), k, v).view(B, H, T, D)
+
+
+class _ByRows(torch.autograd.Function):
+    """q, k, v [N, T, D] → z [N, T, D]; the formulas of ``attend_readably`` and their slopes."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        T, D = q.shape[1:]
+        bias = causal_bias(T, T, q.device).to(q.dtype)
+        patterns, z = [], []
+        for start in range(0, T, ROWS):
+            now, seen = slice(start, start + ROWS), slice(0, start + ROWS)
+            scores = torch.baddbmm(bias[:, now, seen], q[:, now], k[:, seen].mT, alpha=D**-0.5)
+            patterns.append(scores.softmax(dim=-1))  # [N, rows, keys]
+            z.append(torch.bmm(patterns[-1], v[:, seen]))
+        ctx.save_for_backward(q, k, v, *patterns)
+        return torch.cat(z, dim=1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        z_slope = gradients[0]
+        q, k, v, *patterns = ctx.saved_tensors
+        q_slope, k_slope, v_slope = [], torch.zeros_like(k), torch.zeros_like(v)
+        for step, pattern in enumerate(patterns):
+            start = step * ROWS
+            now, seen = slice(start, start + ROWS), slice(0, start + ROWS)
+            v_slope[:, seen].baddbmm_(pattern.mT, z_slope[:, now])
+            slope = torch.bmm(z_slope[:, now], v[:, seen].mT)  # of the pattern
+            slope = torch.ops.aten._softmax_backward_data(
+                slope, pattern, -1, q.dtype
+            )  # of the scores
+            slope.mul_(q.shape[2] ** -0.5)
+            q_slope.append(torch.bmm(slope, k[:, seen]))
+            k_slope[:, seen].baddbmm_(slope.mT, q[:, now])
+        return torch.cat(q_slope, dim=1), k_slope, v_slope
 
 
 def causal_bias(T: int, S: int, device: torch.device) -> Tensor:

@@ -99,6 +99,30 @@ class ModelConfig(Settings):
         """The length that RoPE scaling stretches: the one given, or a ``factor`` of the block."""
         return self.rope.original_block_size or max(1, round(self.block_size / self.rope.factor))
 
+    @property
+    def products(self) -> int:
+        """Weights that are multiplied with for each token: all matrices, the head included."""
+        C, H, Hkv, D, F = (
+            self.d_model,
+            self.n_head,
+            self.kv_heads,
+            self.head_width,
+            self.ffn_width,
+        )
+        attention = (H + 2 * Hkv) * D * C + H * D * C
+        ffn = (3 if self.activation == "swiglu" else 2) * C * F
+        return self.n_layer * (attention + ffn) + self.vocab_size * C
+
+    def flops_per_token(self, T: int) -> int:
+        """Floating-point operations of a training step per token in rows of ``T`` tokens.
+
+        Every multiply–add of every matrix product counts as two operations; the backward pass
+        makes two such products for each of the forward pass. Attention counts all T columns of
+        the square, as computed, not the half the mask leaves.
+        """
+        attention = 2 * self.n_layer * T * self.n_head * self.head_width
+        return 3 * 2 * (self.products + attention)
+
     @model_validator(mode="after")
     def _shapes_agree(self) -> Self:
         if self.d_head is None and self.d_model % self.n_head:

@@ -141,18 +141,8 @@ class GPT(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def flops_per_token(self, T: int | None = None) -> int:
-        """Floating-point operations of one training step per token, forward and backward.
-
-        Every multiply–add of every matrix product counts as two operations; the backward pass
-        makes two such products for each of the forward pass. Attention counts all T columns of
-        the square, as computed, not the half the mask leaves. T defaults to ``block_size``.
-        """
-        config = self.config
-        T = T or config.block_size
-        matrices = sum(p.numel() for p in self.blocks.parameters() if p.dim() == 2)
-        matrices += config.vocab_size * config.d_model  # the head; a look-up costs nothing
-        attention = 2 * config.n_layer * T * config.n_head * config.head_width
-        return 3 * 2 * (matrices + attention)
+        """Of one training step; T defaults to ``block_size``. See ``ModelConfig``."""
+        return self.config.flops_per_token(T or self.config.block_size)
 
 
 def _make_position(config: ModelConfig) -> nn.Module | None:

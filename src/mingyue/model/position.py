@@ -12,7 +12,7 @@ look alike to unmasked attention. Four ways to say where a token is:
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -100,12 +100,31 @@ class Rotation(NamedTuple):
 
         Dimensions i and i + R/2 are one pair, the two coordinates of a point in a plane.
         """
-        width = self.cos.shape[-1]
-        cos, sin = self.cos.to(x.dtype), self.sin.to(x.dtype)
-        turning, still = x[..., :width], x[..., width:]
-        first, second = turning.chunk(2, dim=-1)  # [B, H, T, R/2] each
-        turned = turning * cos + torch.cat((-second, first), dim=-1) * sin
-        return torch.cat((turned, still), dim=-1) if still.shape[-1] else turned
+        return _Turn.apply(x, self.cos.to(x.dtype), self.sin.to(x.dtype))
+
+
+class _Turn(torch.autograd.Function):
+    """Turning as few passes over memory; the way back turns by the opposite angle."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        return turned(x, cos, sin)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        cos, sin = ctx.saved_tensors
+        return turned(gradients[0], cos, -sin), None, None
+
+
+def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """x [..., T, D] with its first R dimensions turned: (a, b) → (a·cos - b·sin, b·cos + a·sin)."""
+    width, half = cos.shape[-1], cos.shape[-1] // 2
+    a, b, still = x[..., :half], x[..., half:width], x[..., width:]
+    out = torch.cat((x[..., :width] * cos, still), dim=-1) if still.shape[-1] else x * cos
+    out[..., :half].addcmul_(b, sin[..., :half], value=-1)
+    out[..., half:width].addcmul_(a, sin[..., half:])
+    return out
 
 
 class RotaryPosition(nn.Module):

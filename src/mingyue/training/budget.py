@@ -39,6 +39,7 @@ class Budget:
     that of earlier sessions included."""
 
     limit: float  # seconds in all
+    most: int | None = None  # steps, however much time there is
     total: int | None = None
     evaluation: float = 0.0  # one evaluation and its checkpoint; a guess until one was seen
     closing: float = 0.2  # after the last evaluation
@@ -91,6 +92,8 @@ class Budget:
             self._steps, self._stepping = 0, 0.0
         self._corrected = now
         self.total = max(1, step + max(0, int(self._more(step, now, interval))))
+        if self.most is not None:
+            self.total = max(step, min(self.total, self.most))
         return self.total
 
     def _more(self, step: int, now: float, interval: int | None) -> float:

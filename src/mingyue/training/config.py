@@ -30,6 +30,8 @@ class TrainConfig(Settings):
     # How long
     steps: Count | None = None
     minutes: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    epochs: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    """The text is read no more often than this, however long there is time; None: no limit."""
 
     # How much text at once
     batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 16
@@ -69,6 +71,8 @@ class TrainConfig(Settings):
 
     # Machine
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    threads: Annotated[int, Field(ge=1, le=4096)] | None = None
+    """Of a CPU; None: torch's own choice."""
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     compile: bool | Literal["auto"] = "auto"
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
@@ -146,3 +150,16 @@ class DataConfig(Settings):
     split_seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Decides which documents are held out; apart from the training's seed, so that runs with
     different seeds can be compared."""
+    held_out: str | None = None
+    """Another text to hold out, whole, and read like the first; then no share of that is."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_way_to_hold_out(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or values.get("held_out") is None:
+            return values
+        if values.get("val_fraction", 0) != 0:
+            raise UserError(
+                tr("--held-out and --val-fraction both say what to validate on; give one of them")
+            )
+        return {**values, "val_fraction": 0.0}

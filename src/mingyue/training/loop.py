@@ -21,6 +21,9 @@ from mingyue.training.step import Step, learn
 DISK_SPEED = 200e6
 """Bytes per second that any disk of today writes; a first guess."""
 
+OVERHEAD = 0.2
+"""Seconds that a sample and the files of a checkpoint take, however small the model."""
+
 
 def run_loop(session: Session) -> Reason:
     """Train until the end, and say why it ended. All that was learned is in the checkpoints.
@@ -121,7 +124,7 @@ def _guess_evaluation(session: Session) -> float:
     # Forward is a third of a step's work, but short documents leave rows half empty.
     speed = session.pace.tokens / session.pace.seconds
     size = 12 * session.model.count_parameters()  # weights, and two numbers of the optimizer
-    return 0.7 * tokens / speed + size / DISK_SPEED
+    return 0.7 * tokens / speed + size / DISK_SPEED + OVERHEAD
 
 
 def _evaluation_is_due(session: Session) -> bool:

@@ -3,17 +3,11 @@
 The gradient of a weight matrix is dominated by a few directions (its large singular values);
 the many small ones, where rare things are learned, hardly move. Muon keeps the directions of
 the momentum, UΣVᵀ, and drops its Σ: the update is UVᵀ, which turns every direction alike.
+How UVᵀ is found without the slow SVD is told in ``orthogonal.py``.
 
-An exact SVD is slow. An odd polynomial applied to the matrix acts on its singular values alone,
-and a few quintic ones, aX + b(XXᵀ)X + c(XXᵀ)²X, push them all towards 1 with nothing but matrix
-products (Newton–Schulz). The coefficients below are best possible for five such steps when the
-singular values lie between 0.001 and 1: Polar Express (Amsel, Persson, Musco & Gower 2025,
-arXiv:2505.16932, algorithm 1), divided by their safety factor 1.01, 1.01³, 1.01⁵.
-
-What is done about speed: matrices of one shape (tall ones lying down) are stacked and go through
-one batched product instead of many small ones. Wide stacks that the model fuses for its own
-speed are cut into their parts first, since Q, K and V, or gate and up, are different maps and
-each should turn in all of *its* directions; that also makes most shapes equal.
+Wide stacks that the model fuses for its own speed are cut into their parts first, since Q, K and
+V, or gate and up, are different maps and each should turn in all of *its* directions. Then
+matrices of one shape are stacked and stepped together: few large calls instead of many small ones.
 """
 
 from collections.abc import Iterable
@@ -22,31 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-SAFETY = 1.01
-POLAR_EXPRESS = (
-    (8.28721201814563, -23.595886519098837, 17.300387312530933),
-    (4.107059111542203, -2.9478499167379106, 0.5448431082926601),
-    (3.9486908534822946, -2.908902115962949, 0.5518191394370137),
-    (3.3184196573706015, -2.488488024314874, 0.51004894012372),
-    (2.300652019954817, -1.6689039845747493, 0.4188073119525673),
-)
-
-
-def orthogonalise(stack: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Every matrix of ``stack`` [N, R, C] with its singular values brought close to 1.
-
-    Needs R ≤ C (else the transpose is the cheaper side). Works in ``dtype``. Singular values of
-    at least 0.001 of the Frobenius norm end between 0.85 and 1.15, smaller ones below that;
-    a matrix of zeros stays zero.
-    """
-    norm = torch.linalg.matrix_norm(stack, keepdim=True)  # [N, 1, 1] ≥ the largest singular value
-    X = (stack / (norm * SAFETY + 1e-7)).to(dtype)
-    for a, b, c in POLAR_EXPRESS:
-        a, b, c = a / SAFETY, b / SAFETY**3, c / SAFETY**5
-        A = X @ X.mT  # [N, R, R]
-        B = torch.baddbmm(A, A, A, beta=b, alpha=c)  # bA + cA²
-        X = torch.baddbmm(X, B, X, beta=a)  # aX + (bA + cA²)X
-    return X
+from mingyue.training.orthogonal import orthogonalise
 
 
 @dataclass(frozen=True)
@@ -59,10 +29,8 @@ class Part:
     rows: int
 
     def of(self, tensor: Tensor) -> Tensor:
-        """This part of a tensor of the parameter's shape, lying down (no more rows than
-        columns); a view."""
-        part = tensor[self.start : self.start + self.rows]
-        return part.mT if self.rows > tensor.shape[1] else part
+        """This part of a tensor of the parameter's shape, a view [rows, C]."""
+        return tensor[self.start : self.start + self.rows]
 
 
 class _Group:
@@ -115,12 +83,10 @@ class Muon:
             group.momentum.lerp_(stack, 1 - self.beta)
             # Nesterov: look ahead to where the momentum will be after this gradient.
             updates = orthogonalise(stack.lerp_(group.momentum, self.beta), self.dtype).float()
-            for part, weight, update in zip(
-                group.parts, group.weights, updates.unbind(), strict=True
-            ):
+            scale = max(1.0, stack.shape[1] / stack.shape[2]) ** 0.5
+            for weight, update in zip(group.weights, updates.unbind(), strict=True):
                 if self.weight_decay:
                     weight.mul_(1 - rate * self.weight_decay)
-                scale = max(1.0, part.rows / part.parameter.shape[1]) ** 0.5
                 weight.add_(update, alpha=-rate * scale)
 
     def state(self) -> dict[str, Tensor]:

@@ -3,6 +3,7 @@
 The loop calls these methods and waits for them; it never depends on what they do.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -11,6 +12,15 @@ from mingyue.model.config import ModelConfig
 from mingyue.training.config import TrainConfig
 
 Reason = Literal["done", "interrupted", "patience", "diverged"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that was not asked for and so was chosen, or that was asked for. Translated."""
+
+    name: str
+    value: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,9 @@ class Observer:
     def on_progress(self, phase: str, fraction: float) -> None:
         """Before training: ``phase`` (preparing the text) is done to ``fraction`` (0 … 1)."""
 
+    def on_choices(self, choices: Sequence[Choice]) -> None:
+        """What the dial chose, before training."""
+
     def on_start(self, run: RunInfo) -> None: ...
 
     def on_step(self, step: StepInfo) -> None: ...
@@ -110,6 +123,10 @@ class Observers(Observer):
     def on_progress(self, phase: str, fraction: float) -> None:
         for observer in self.all:
             observer.on_progress(phase, fraction)
+
+    def on_choices(self, choices: Sequence[Choice]) -> None:
+        for observer in self.all:
+            observer.on_choices(choices)
 
     def on_start(self, run: RunInfo) -> None:
         for observer in self.all:

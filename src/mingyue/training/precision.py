@@ -79,6 +79,17 @@ def choose_precision(wanted: str, device: torch.device, d_model: int) -> Precisi
     return "fp32"
 
 
+def precisions(wanted: str, device: torch.device) -> list[Precision]:
+    """The one asked for, or those between which a clock must decide.
+
+    Raises:
+        UserError: when fp16 is asked for anywhere but on CUDA.
+    """
+    if wanted == "auto" and device.type == "cpu" and _cpu_knows_bf16():
+        return ["fp32", "bf16"]
+    return [choose_precision(wanted, device, 0)]
+
+
 def _cpu_knows_bf16() -> bool:
     """Whether this CPU has instructions for bf16 products (else they are emulated, slowly)."""
     probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported", "_is_arm_bf16_supported")

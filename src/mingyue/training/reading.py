@@ -24,7 +24,7 @@ def read(source: str, how: DataConfig) -> Corpus:
 
 
 def tokenise(corpus: Corpus, how: DataConfig, progress: Callable[[str, float], None]) -> Dataset:
-    """The text in tokens, part of it held out (or found in the cache)."""
+    """The text in tokens, part of it or another one held out (or found in the cache)."""
     return prepare(
         corpus,
         None,
@@ -33,5 +33,6 @@ def tokenise(corpus: Corpus, how: DataConfig, progress: Callable[[str, float], N
         min_count=how.min_count,
         val_fraction=how.val_fraction,
         seed=how.split_seed,
+        held_out=None if how.held_out is None else read(how.held_out, how),
         progress=progress,
     )

@@ -9,6 +9,8 @@ import json
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,11 @@ from mingyue.interop.run_folder import family_of
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
 from mingyue.text.files import write_atomic
+from mingyue.training.choosing import choose
 from mingyue.training.config import DataConfig, TrainConfig
 from mingyue.training.lock import only_one
 from mingyue.training.loop import run_loop
-from mingyue.training.observe import Observer, RunInfo, RunResult
+from mingyue.training.observe import Choice, Observer, RunInfo, RunResult
 from mingyue.training.outcome import finish
 from mingyue.training.precision import choose_device, deterministic
 from mingyue.training.reading import read, tokenise
@@ -39,6 +42,7 @@ from mingyue.training.recipe import (
 )
 from mingyue.training.session import Session
 from mingyue.training.setup import fit_model, open_session
+from mingyue.training.trial import threads_of_torch
 
 
 def train(
@@ -85,13 +89,14 @@ def train(
     with only_one(folder):  # before the text: a place that cannot be written costs no wait
         if not resume:
             new_folder(folder, name)  # still free, now that nobody else can take it
-        result = _run(recipe, device, folder, observer, started, command, resume=resume)
+        result = _run(recipe, asked, device, folder, observer, started, command, resume=resume)
     observer.on_end(result)
     return result
 
 
 def _run(
     recipe: Recipe,
+    asked: Asked,
     device: torch.device,
     folder: Path,
     observer: Observer,
@@ -102,32 +107,42 @@ def _run(
 ) -> RunResult:
     """The run itself, in a folder that is ours alone."""
     dataset = _read(recipe, observer)
-    model_config = fit_model(recipe, dataset, observer)
-    about = _about(recipe, dataset, command)
     if resume:
         _same_text(folder, dataset)
-    else:
-        _layout(model_config, observer)
-
     cards = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(cards), deterministic():  # leaves the caller's as they were
-        session = open_session(
-            recipe,
-            model_config,
-            dataset,
-            device,
-            folder,
-            observer,
-            started,
-            about=about,
-            resume=resume,
-        )
-        if not resume:  # the recipe first, so that even a run killed at once can be resumed
-            write_atomic(folder / ABOUT, _json(about))
-        with session.log:
-            observer.on_start(_info(session, folder))
-            reason = run_loop(session)
-        return finish(session, folder, reason, about)
+    # All that is random and all settings of torch are the caller's again when this is over.
+    with torch.random.fork_rng(cards), deterministic():
+        choices: list[Choice] = []
+        if not resume and recipe.train.minutes is not None:
+            passed = partial(_since, started)
+            recipe, choices = choose(recipe, asked, dataset, device, passed, observer)
+            observer.on_choices(choices)
+        model_config = fit_model(recipe, dataset, observer)
+        if not resume:
+            _layout(model_config, observer)
+        about = _about(recipe, dataset, command, choices)
+        with threads_of_torch(recipe.train.threads):
+            session = open_session(
+                recipe,
+                model_config,
+                dataset,
+                device,
+                folder,
+                observer,
+                started,
+                about=about,
+                resume=resume,
+            )
+            if not resume:  # the recipe first, so that even a run killed at once can be resumed
+                write_atomic(folder / ABOUT, _json(about))
+            with session.log:
+                observer.on_start(_info(session, folder))
+                reason = run_loop(session)
+            return finish(session, folder, reason, about)
+
+
+def _since(started: float) -> float:
+    return time.monotonic() - started
 
 
 def _read(recipe: Recipe, observer: Observer) -> Dataset:
@@ -139,13 +154,16 @@ def _read(recipe: Recipe, observer: Observer) -> Dataset:
     return dataset
 
 
-def _about(recipe: Recipe, dataset: Dataset, command: Sequence[str] | None) -> dict[str, Any]:
+def _about(
+    recipe: Recipe, dataset: Dataset, command: Sequence[str] | None, choices: Sequence[Choice]
+) -> dict[str, Any]:
     """What ``mingyue.json`` says of a run."""
     return {
         "format": 1,
         "version": mingyue.__version__,
         "layout": dataset.layout,
         "recipe": recipe.to_json(),
+        "choices": [asdict(choice) for choice in choices],
         "data": {
             "fingerprint": dataset.fingerprint,
             "documents": dataset.train.n_documents,

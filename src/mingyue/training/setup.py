@@ -117,9 +117,14 @@ def open_session(
         x, y = (torch.from_numpy(a).to(device) for a in batches.batch(state.step))
         size = config.micro_batch or config.batch_size
         forward, state.compiled = compiled(model, x[:size], y[:size], state.precision, observer)
+    most = None
+    if config.epochs is not None:
+        most = max(1, round(config.epochs * batches.rows_per_epoch / config.batch_size))
+    if state.total_steps is not None and most is not None:
+        state.total_steps = min(state.total_steps, most)
     budget = None
     if config.minutes is not None and state.total_steps is None:
-        budget = Budget(config.minutes * 60)
+        budget = Budget(config.minutes * 60, most=most)
     return Session(
         folder=folder,
         about=about,

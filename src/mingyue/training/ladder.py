@@ -1,0 +1,44 @@
+"""The models that the dial chooses among, small to large.
+
+All are of one recipe and differ in width and depth. Where something is asked
+for in so many words, a width or a number of heads, every rung has that.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mingyue.errors import UserError
+from mingyue.model.config import ModelConfig
+
+RUNGS = (
+    # d_model, n_layer, n_head
+    (32, 2, 2),
+    (64, 4, 2),
+    (96, 4, 3),
+    (128, 4, 4),
+    (192, 4, 4),
+    (256, 4, 4),
+    (320, 5, 5),
+    (384, 6, 6),
+    (512, 8, 8),
+    (640, 10, 10),
+    (768, 12, 12),
+    (1024, 16, 16),
+    (1280, 20, 20),
+    (1600, 24, 25),
+)
+
+
+def ladder(fixed: Mapping[str, Any], vocab_size: int, block_size: int) -> Iterator[ModelConfig]:
+    """The rungs that go with what is fixed, each another model."""
+    seen: set[ModelConfig] = set()
+    for d_model, n_layer, n_head in RUNGS:
+        free = {"d_model": d_model, "n_layer": n_layer, "n_head": n_head}
+        free |= {"block_size": block_size, "vocab_size": vocab_size}
+        try:
+            rung = ModelConfig.checked(**{**free, **fixed})
+        except UserError:
+            continue  # these heads do not fit that width; another rung's may
+        if rung not in seen:
+            seen.add(rung)
+            yield rung

@@ -23,6 +23,9 @@ HOPE = 1.3
 MEASURING = 0.04
 """… and no more than this share of the time is spent on finding out."""
 
+LARGEST = 100
+"""Weights for each token of the text: the sweep of tiny texts knows nothing beyond."""
+
 Measure = Callable[[ModelConfig, int, Sequence[Way]], list[Speed]]
 """model, rows in a step, ways to calculate → how fast in each of them."""
 
@@ -69,6 +72,8 @@ class Dial:
         seen: list[Rung] = []
         whole, fastest = self.seconds(), 0.0
         for model in ladder:
+            if seen and model.products > LARGEST * self.unique:
+                break
             work = model.flops_per_token(model.block_size)
             if seen:
                 best = min(seen, key=lambda rung: rung.loss)

@@ -101,6 +101,8 @@ def _contenders(folder: Path, asked: argparse.Namespace) -> list[dict[str, Any]]
 def _compare(n: int, contenders: list[dict[str, Any]], asked: argparse.Namespace) -> None:
     from peers import middle, table
 
+    if not contenders:
+        return
     workers = [_Worker(contender, asked) for contender in contenders]
     for _ in range(asked.repeats):
         for worker in workers:

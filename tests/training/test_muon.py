@@ -14,6 +14,7 @@ from mingyue.training.config import TrainConfig
 from mingyue.training.muon import Muon, Part
 from mingyue.training.optimizer import build_optimizer, parts
 from mingyue.training.orthogonal import (
+    EXCESS,
     SCALE,
     WEIGHT_POLE,
     newton_schulz,
@@ -29,7 +30,7 @@ def reference_step(weight, gradient, momentum, rate, beta, decay):
     momentum = beta * momentum + (1 - beta) * gradient
     U, S, Vh = torch.linalg.svd(beta * momentum + (1 - beta) * gradient, full_matrices=False)
     scale = max(1.0, weight.shape[0] / weight.shape[1]) ** 0.5
-    return weight * (1 - rate * decay) - rate * scale * (U * near_one(S)) @ Vh, momentum
+    return weight * (1 - rate * decay) - rate * scale * (U * near_one(S) / EXCESS) @ Vh, momentum
 
 
 def near_one(S):

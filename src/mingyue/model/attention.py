@@ -71,8 +71,9 @@ class Attention(nn.Module):
         merged = z.transpose(1, 2).flatten(2)  # [B, H, T, D] → [B, T, H, D] → [B, T, H·D]
         return self.residual_dropout(self.out(merged))
 
-    def project(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
-        """The three cards of every token and head: q [B, H, T, D], k and v [B, Hkv, T, D]."""
+    def project(self, x: Tensor, rotation: Rotation | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """The three cards of every token and head, turned if a rotation is given: q [B, H, T, D],
+        k and v [B, Hkv, T, D]."""
         B, T, _ = x.shape
         H, Hkv = self.n_head, self.n_kv_head
         qkv = self.qkv(x).view(B, T, H + 2 * Hkv, self.head_width)

@@ -8,7 +8,11 @@ from mingyue.training.budget import Budget, evaluation_interval
 
 
 def simulate(limit, step_seconds, eval_seconds, start, interval=None):
-    """A run on an ideal machine whose speed may change; when it ends, and its totals."""
+    """A run on an ideal machine whose speed may change; when it ends, and its totals.
+
+    ``eval_seconds`` is a number, or a function of the step as ``step_seconds`` is.
+    """
+    look = eval_seconds if callable(eval_seconds) else lambda step: eval_seconds
     budget = Budget(limit)
     now, step, totals, every = start, 0, [], interval
     while True:
@@ -16,16 +20,16 @@ def simulate(limit, step_seconds, eval_seconds, start, interval=None):
         now, step = now + took, step + 1
         budget.note_step(took)
         if budget.due(now):
-            budget.note_evaluation(budget.evaluation or eval_seconds)
+            budget.note_evaluation(budget.evaluation or look(step))
             totals.append(budget.correct(step, now, every))
             every = every or evaluation_interval(budget.total, None, budget.evaluations)
         if budget.total is not None and step >= budget.total:
-            return now + eval_seconds + budget.closing, totals
+            return now + look(step) + budget.closing, totals
         if budget.total is None or every is None:
             continue
         if step % every == 0 and budget.total - step >= every / 2:
-            now += eval_seconds
-            budget.note_evaluation(eval_seconds)
+            now += look(step)
+            budget.note_evaluation(look(step))
 
 
 @settings(max_examples=60, deadline=None)
@@ -56,6 +60,15 @@ def test_a_machine_that_changes_its_pace_late_still_ends_on_time(when, slower):
     end, totals = simulate(300, lambda step: 0.1 * (slower if step > when else 1), 1.0, 5)
     assert (totals[-1] < totals[0]) == (slower > 1) or totals[-1] == totals[0]
     assert 0.95 * 300 <= end <= 303
+
+
+@pytest.mark.parametrize("when", [1500, 2000, 2500, 2700])
+@pytest.mark.parametrize("slower", [1.5, 3.0, 10.0])
+def test_the_last_look_is_slower_where_the_steps_are(when, slower):
+    """It once took six seconds in place of one, and made 11 seconds into 17."""
+    pace = lambda step: slower if step > when else 1
+    end, _ = simulate(300, lambda step: 0.1 * pace(step), lambda step: 2.0 * pace(step), 5)
+    assert 0.93 * 300 <= end <= 303
 
 
 def test_a_run_at_its_end_is_not_prolonged():

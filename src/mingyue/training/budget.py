@@ -41,9 +41,10 @@ class Budget:
     limit: float  # seconds in all
     most: int | None = None  # steps, however much time there is
     total: int | None = None
-    evaluation: float = 0.0  # one evaluation and its checkpoint; a guess until one was seen
+    evaluation: float = 0.0  # the latest one and its checkpoint; a guess until one was seen
     closing: float = 0.2  # after the last evaluation
     _per_step: float = field(default=0.0)  # seconds, of late
+    _per_step_then: float = field(default=0.0)  # at the latest evaluation
     _corrected: float = field(default=0.0)  # when
     _steps: int = field(default=0)  # timed since the last correction
     _stepping: float = field(default=0.0)  # seconds they took
@@ -58,7 +59,7 @@ class Budget:
 
     def note_evaluation(self, seconds: float) -> None:
         """One evaluation took so long, its checkpoint included."""
-        self.evaluation = seconds
+        self.evaluation, self._per_step_then = seconds, self._per_step
 
     @property
     def evaluations(self) -> int:
@@ -67,6 +68,12 @@ class Budget:
         if self.evaluation > 0:
             affordable = round(LOOKING * self.limit / self.evaluation)
         return max(2, min(EVALUATIONS, affordable), int(self.limit / LONGEST))
+
+    @property
+    def next_evaluation(self) -> float:
+        """Seconds that the next one will take: when steps have become slower, so has it."""
+        slower = self._per_step / self._per_step_then if self._per_step_then else 1.0
+        return self.evaluation * max(1.0, slower)
 
     def due(self, now: float) -> bool:
         """Whether enough has been timed to set the number of steps, or to correct it."""
@@ -104,11 +111,11 @@ class Budget:
         if interval is None:
             looks = self.evaluations - 1
         else:  # none comes within half an interval of the end
-            about = step + left / (self._per_step + self.evaluation / interval)
+            about = step + left / (self._per_step + self.next_evaluation / interval)
             looks = max(0.0, (about - interval / 2) // interval - step // interval)
-        return max(1.0, (left - looks * self.evaluation) / self._per_step)
+        return max(1.0, (left - looks * self.next_evaluation) / self._per_step)
 
     @property
     def _last_moment(self) -> float:
         """When the last step must have been made."""
-        return self.limit * (1 - MARGIN) - self.closing - self.evaluation
+        return self.limit * (1 - MARGIN) - self.closing - self.next_evaluation

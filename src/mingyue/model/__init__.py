@@ -10,6 +10,9 @@
 8. ``loss``         how far the predictions are from the text
 9. ``gpt``          blocks on top of each other
 10. ``cache``       keys and values kept, so that writing does not recompute the past
+11. ``observed``    the same once more, every number with its name; ``hooks`` to look at them
+
+``step`` and ``packed`` are for speed alone: one new token as fast as the machine can read weights.
 
 Nothing here knows of text, files or training: numbers in, numbers out.
 

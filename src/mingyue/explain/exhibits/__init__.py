@@ -1,0 +1,1 @@
+"""The exhibits, a file each. Each file ends with its ``EXHIBIT``; ``catalogue`` finds it."""

@@ -8,7 +8,8 @@ Everybody draws at temperature 0.8 from all tokens but the end, so that nobody e
 contender is a process of its own that holds its model ready; in each round they take turns, one
 at a time. Printed are medians over the rounds.
 
-- Mingyue: ``Writer.generate``, from prompt to text, in each precision.
+- Mingyue: ``Writer.generate``, from prompt to text, in each precision, and compiled where the
+  package numba is there.
 - transformers: ``generate`` of ``AutoModelForCausalLM`` on the run folder, in fp32.
 - llama.cpp: ``llama_decode`` and its own samplers, called through llama-cpp-python one token after
   another, on files that ``interop.gguf`` writes. One text only. --llama-python names another
@@ -27,6 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,12 @@ def _contenders(folder: Path, asked: argparse.Namespace) -> list[dict[str, Any]]
         {"name": f"Mingyue {p}", "kind": "mingyue", "path": str(run), "precision": p}
         for p in ("fp32", "fp16", "bf16", "int8")
     ]
+    if find_spec("numba"):
+        found += [
+            {**contender, "name": f"{contender['name']} compiled", "compile": True}
+            for contender in found
+            if contender["precision"] in ("fp32", "int8")
+        ]
     found.append({"name": "transformers fp32", "kind": "transformers", "path": str(run)})
     probe = [asked.llama_python, "-c", "import llama_cpp"]
     if subprocess.run(probe, capture_output=True).returncode:
@@ -176,7 +184,12 @@ def _mingyue(contender: dict[str, Any], threads: int) -> Write:
     from mingyue.generation.writer import load
 
     torch.set_num_threads(threads)
-    writer = load(contender["path"], device="cpu", precision=contender["precision"])
+    writer = load(
+        contender["path"],
+        device="cpu",
+        precision=contender["precision"],
+        compile=contender.get("compile", False),
+    )
     no_end = {writer.tokenizer.end_id: -1e9}
 
     def write(n: int, tokens: int) -> int:

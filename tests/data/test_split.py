@@ -1,15 +1,18 @@
 """Recognising copies, and keeping them on one side."""
 
 import random
+from collections.abc import Iterator
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mingyue.data.blocks
 from mingyue.data.blocks import Block, Piece, blocks, classes
 from mingyue.data.prints import finish, join, prints
 from mingyue.data.split import Candidate, Candidates, NearCopies
-from mingyue.text.document import Document
+from mingyue.text.document import Document, Handful
 
 texts = st.text(st.sampled_from("明月光疑是地上霜ab。\n， 𠀀"), max_size=30)
 
@@ -41,6 +44,46 @@ def test_blocks_keep_everything(given_: list[tuple[str, bool]], size: int) -> No
                 ended.append(number)
     assert list(found.values()) == expected
     assert ended == list(found) == list(range(len(expected)))
+
+
+@given(
+    st.lists(st.lists(texts, min_size=1, max_size=4), max_size=12), st.integers(1, 12), st.data()
+)
+def test_blocks_do_not_depend_on_the_handfuls(
+    given_: list[list[str]], size: int, data: st.DataObject
+) -> None:
+    class Corpus:
+        def handfuls(self) -> Iterator[Handful]:
+            for some in given_:
+                whole = data.draw(st.booleans())
+                yield Handful(some, None if whole else [True] * len(some))
+
+    one_by_one = [Document(text) for some in given_ for text in some]
+    many = [list(block) for block in blocks(Corpus(), size)]  # type: ignore[arg-type]
+    assert many == [list(block) for block in blocks(one_by_one, size)]
+
+
+def test_small_handfuls_are_put_together_once_for_a_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each piece is moved a few times, not once for every handful that comes after it."""
+    moved = 0
+    joined = mingyue.data.blocks._joined
+
+    def counted(some):  # type: ignore[no-untyped-def]
+        nonlocal moved
+        found = joined(some)
+        moved += len(found.texts)
+        return found
+
+    class Corpus:
+        def handfuls(self) -> Iterator[Handful]:
+            return (Handful([f"{n:03}"], [True]) for n in range(1000))
+
+    monkeypatch.setattr(mingyue.data.blocks, "_joined", counted)
+    found = list(blocks(Corpus(), 400))  # type: ignore[arg-type]
+    assert [len(block.texts) for block in found] == [100] * 10
+    assert moved <= 2 * 1000
 
 
 def test_classes() -> None:

@@ -269,6 +269,44 @@ def test_a_bad_file_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:
     assert "b.txt" in refusal(tmp_path)
 
 
+@pytest.mark.parametrize("start", ["明月光\n", "moonlight\n"])
+@pytest.mark.parametrize("ending", [".txt", ".jsonl", ".csv"])
+@pytest.mark.parametrize("at", [0, 2**18 - 1, 2**18, 2**20 - 1, 2**20, 2**20 + 2**18, 3 * 2**20])
+@pytest.mark.parametrize("encoding", [None, "utf-8"])
+def test_a_zero_byte_early_is_no_text_and_late_is_damage(
+    tmp_path: Path, start: str, ending: str, at: int, encoding: str | None
+) -> None:
+    line = json.dumps({"text": start}, ensure_ascii=False) + "\n" if ending == ".jsonl" else start
+    raw = line.encode()
+    sound = b"text\n" if ending == ".csv" else b""
+    sound += raw * ((at - len(sound)) // len(raw))
+    put(tmp_path / "a.txt", "甲")
+    bad = put(tmp_path / f"b{ending}", sound + b" " * (at - len(sound)) + b"\0" + raw)
+    corpus = open_corpus(tmp_path, encoding=encoding)
+    for read in (corpus.__iter__, corpus.handfuls):  # type: ignore[attr-defined]
+        if at < 2**18:
+            assert len(list(read())) == 1
+            [warning] = corpus.report.warnings
+            assert bad.name in warning
+        else:
+            with pytest.raises(UserError, match=f"{bad.name}: begins as text, but byte {at} is"):
+                list(read())
+
+
+@pytest.mark.parametrize("at", [0, 2**18 - 1, 2**18, 2**20 - 1, 2**20, 3 * 2**20])
+def test_a_byte_that_does_not_fit_is_refused_wherever_it_is(tmp_path: Path, at: int) -> None:
+    put(tmp_path / "a.txt", "甲")
+    line = "春風又綠江南岸。\n".encode()
+    before = line * (at // len(line))
+    before += b" " * (at - len(before))
+    put(tmp_path / "b.txt", before + b"\xff" + line * 9)
+    with pytest.raises(UserError, match=rf"b.txt: byte {at} \(0xff\)"):
+        corpus = open_corpus(tmp_path)
+        list(corpus)
+    with pytest.raises(UserError, match=rf"b.txt: byte {at} \(0xff\)"):
+        list(open_corpus(tmp_path).handfuls())  # type: ignore[attr-defined]
+
+
 def test_empty_folders_and_missing_paths(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     put(tmp_path / "pictures" / "a.png", b"\x89PNG")

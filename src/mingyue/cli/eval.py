@@ -45,7 +45,7 @@ def _which() -> Panel:
         tr("Evaluation"),
         [
             Flag("on", text("SOURCE"), tr("all of this text instead"), tr("its held-out text")),
-            Flag("max_tokens", whole(), tr("only the first documents, so many tokens")),
+            Flag("max_tokens", whole(), tr("only the first so many tokens")),
             Flag("batch_size", whole(most=100_000), tr("rows computed at once"), "32"),
             Flag(
                 "stride", whole(), tr("by how much the window moves in long documents"), tr("half")

@@ -110,7 +110,14 @@ def _machine() -> Panel:
                 choice("fp32", "fp16", "bf16", "int8"),
                 tr("of the weights, on the CPU; fewer bits are faster and less exact"),
                 "fp32",
-            )
+            ),
+            Flag(
+                "compile",
+                SWITCH,
+                tr("compile the model first, for fp32 or int8 on the CPU (needs numba)"),
+                tr("for long texts"),
+                "--compile/--no-compile",
+            ),
         ],
     )
 

@@ -9,6 +9,7 @@ that is no code point marks the end of each document.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,8 +53,7 @@ class Block:
     @classmethod
     def of(cls, pieces: Iterable[Piece]) -> "Block":
         """From pieces one by one."""
-        documents, texts, ends = _columns(list(pieces))
-        return cls.made(documents, texts, lengths_of(texts), ends)
+        return cls.made(*_Pieces.of(list(pieces)))
 
     @classmethod
     def made(
@@ -77,54 +77,78 @@ def blocks(
     Documents without a single character are left out and get no number. The last piece of each
     document has ``ends``, also where the last ``Document`` forgot to say so.
     """
-    texts: list[str] = []  # what waits to be a block
-    numbers, lengths, ends = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool)
-    for more_numbers, more_texts, more_ends in _numbered(documents, size):
-        texts = texts + more_texts
-        numbers = np.append(numbers, more_numbers)
-        lengths = np.append(lengths, lengths_of(more_texts))
-        ends = np.append(ends, more_ends)
-        filled = np.cumsum(lengths + ends)
+    waiting: list[_Pieces] = []
+    filled = 0
+    for some in _numbered(documents, size):
+        waiting.append(some)
+        filled += some.size
+        if filled < size:  # small handfuls are put together once for a block, not one by one
+            continue
+        pieces = _joined(waiting)
+        until = np.cumsum(pieces.lengths + pieces.ends)
         start, before = 0, 0
-        while (last := int(np.searchsorted(filled, before + size))) < len(filled):
-            part = slice(start, last + 1)
-            yield Block.made(numbers[part], texts[part], lengths[part], ends[part])
-            start, before = last + 1, int(filled[last])
-        texts, numbers, lengths, ends = (
-            texts[start:],
-            numbers[start:],
-            lengths[start:],
-            ends[start:],
+        while (last := int(np.searchsorted(until, before + size))) < len(until):
+            yield Block.made(*pieces.part(start, last + 1))
+            start, before = last + 1, int(until[last])
+        waiting = [pieces.part(start, len(until))]
+        filled -= before
+    if filled:
+        yield Block.made(*_joined(waiting))
+
+
+class _Pieces(NamedTuple):
+    """Pieces in columns: what ``Block.made`` takes."""
+
+    documents: np.ndarray
+    texts: list[str]
+    lengths: np.ndarray
+    ends: np.ndarray
+
+    @classmethod
+    def of(cls, pieces: list[Piece]) -> "_Pieces":
+        texts = [piece.text for piece in pieces]
+        return cls(
+            np.array([piece.document for piece in pieces], np.int64),
+            texts,
+            lengths_of(texts),
+            np.array([piece.ends for piece in pieces], bool),
         )
-    if texts:
-        yield Block.made(numbers, texts, lengths, ends)
+
+    @property
+    def size(self) -> int:
+        """Characters and ends of documents."""
+        return int(self.lengths.sum() + self.ends.sum())
+
+    def part(self, start: int, stop: int) -> "_Pieces":
+        return _Pieces(*(column[start:stop] for column in self))
 
 
-def _numbered(
-    documents: "Iterable[Document] | Corpus", size: int
-) -> Iterator[tuple[np.ndarray, list[str], np.ndarray]]:
-    """Pieces of at most ``size`` characters, as they come: documents, texts, ends."""
+def _joined(some: list[_Pieces]) -> _Pieces:
+    documents, texts, lengths, ends = zip(*some, strict=True)
+    return _Pieces(
+        np.concatenate(documents),
+        list(chain.from_iterable(texts)),
+        np.concatenate(lengths),
+        np.concatenate(ends),
+    )
+
+
+def _numbered(documents: "Iterable[Document] | Corpus", size: int) -> Iterator[_Pieces]:
+    """Pieces of at most ``size`` characters, as they come."""
     # A corpus that reads many documents at once does; any other sequence of them will do.
     many = getattr(documents, "handfuls", None)
     number, begun = 0, False
     for handful in many() if many is not None else gather(documents):
         texts, lengths = handful.texts, lengths_of(handful.texts)
         if handful.ends is None and not begun and 0 < lengths.min() <= lengths.max() <= size:
-            yield np.arange(number, number + len(texts)), texts, np.ones(len(texts), bool)
-            number += len(texts)
+            n = len(texts)
+            yield _Pieces(np.arange(number, number + n), texts, lengths, np.ones(n, bool))
+            number += n
         else:
             pieces, number, begun = _cut(handful, size, number, begun)
-            yield _columns(pieces)
+            yield _Pieces.of(pieces)
     if begun:
-        yield _columns([Piece(number, "", True)])
-
-
-def _columns(pieces: list[Piece]) -> tuple[np.ndarray, list[str], np.ndarray]:
-    return (
-        np.array([piece.document for piece in pieces], np.int64),
-        [piece.text for piece in pieces],
-        np.array([piece.ends for piece in pieces], bool),
-    )
+        yield _Pieces.of([Piece(number, "", True)])
 
 
 def _cut(handful: Handful, size: int, number: int, begun: bool) -> tuple[list[Piece], int, bool]:

@@ -11,6 +11,8 @@ complete or does not exist; a file that was changed or cut off later is found by
 
 import hashlib
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -186,15 +188,17 @@ def write_meta(
 
 def _files(folder: Path) -> dict[str, str]:
     """The hash of every file but the meta file itself, by name."""
-    hashes: dict[str, str] = {}
-    for path in sorted(folder.iterdir()):
-        if path.name != META and path.is_file():
-            digest = hashlib.blake2b(digest_size=16)
-            with path.open("rb") as file:
-                while part := file.read(1 << 20):
-                    digest.update(part)
-            hashes[path.name] = digest.hexdigest()
-    return hashes
+    paths = [path for path in sorted(folder.iterdir()) if path.name != META and path.is_file()]
+    with ThreadPoolExecutor(os.cpu_count(), "hashing") as pool:
+        return dict(zip([path.name for path in paths], pool.map(_hash, paths), strict=True))
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def is_prepared(folder: Path) -> bool:

@@ -44,17 +44,19 @@ def prints(block: Block) -> Prints:
     codes = marked(block)
     kinds = classes().take(codes)
     is_word = kinds == WORD
-    words_before = np.cumsum(is_word)  # int64 [n]
+    words_before = np.cumsum(is_word, dtype=np.int32)  # int32 [n]
     words = codes.compress(is_word)
     powers, inverses = _powers(1 << len(words).bit_length())
-    running = np.zeros(len(words) + 1, np.uint64)
-    np.cumsum(_mixed().take(words) * powers[: len(words)], out=running[1:])
+    running = np.zeros(len(words) + 1, np.uint64)  # one array for all three steps
+    terms = _mixed().take(words, out=running[1:], mode="clip")
+    terms *= powers[: len(words)]
+    np.cumsum(terms, out=terms)
 
     def stretches(breaks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Hash and length of the stretches of words between the given places."""
         bounds = np.empty(len(breaks) + 2, np.int64)
         bounds[0], bounds[-1] = 0, len(words)
-        words_before.take(breaks, out=bounds[1:-1], mode="clip")
+        bounds[1:-1] = words_before.take(breaks)
         sums = np.diff(running.take(bounds))
         return sums * inverses.take(bounds[:-1]), np.diff(bounds)
 

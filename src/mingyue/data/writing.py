@@ -120,17 +120,18 @@ def write_tokens(
                 return
             yield divide(block)
 
-    def work(given: tuple[Block, np.ndarray]) -> tuple[Pieces, np.ndarray]:
+    def work(given: tuple[Block, np.ndarray]) -> tuple[Pieces, Pieces, np.ndarray]:
         block, owners = given
-        sentences = _training_sentences(block, owners == TRAINING) if found.held_out else _NONE
-        return encode(tokenizer, block), sentences
+        training = owners == TRAINING
+        encoded = encode(tokenizer, block)
+        sentences = _training_sentences(block, training) if found.held_out else _NONE
+        return encoded.where(training), encoded.where(~training), sentences
 
     done = 0
-    for (block, owners), (encoded, sentences) in together(divided(), work):
-        in_training = owners == TRAINING
-        train.add(encoded.where(in_training))
-        if not in_training.all():
-            waiting.append((encoded.where(~in_training), owners[~in_training]))
+    for (block, owners), (training, others, sentences) in together(divided(), work):
+        train.add(training)
+        if len(others.ends):
+            waiting.append((others, owners[owners != TRAINING]))
         near.see(sentences)
         done += len(block.codes)
         progress(done / found.n_characters)

@@ -12,7 +12,7 @@ it were the whole text, which costs one prefill per half window.
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch import Tensor, nn
@@ -74,7 +74,7 @@ class Decoding:
         self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         self._chances = torch.empty(0)  # [rows, _CHANCES_AT_ONCE]
         self._chances_used = _CHANCES_AT_ONCE
-        self._never = self._ids(never) if never else None
+        self._shift = sampling.shift(self._ids(never), model.config.vocab_size)
         self._unpenalised = self._ids(unpenalised)
         self._seen: Tensor | None = None  # [rows, V]
         if sampling.repetition_penalty != 1:
@@ -114,8 +114,9 @@ class Decoding:
         if self._logits is None:
             self._leave_behind()
             self._logits = self._advance()
-        logits = self.sampling.apply(self._logits, self._seen, self._never)
-        chosen = logits.argmax(dim=-1) if self.sampling.greedy else draw(logits, self._chance())
+        with nullcontext() if self._fast is None else self._fast.undisturbed():
+            logits = self.sampling.apply(self._logits, self._seen, self._shift)
+            chosen = logits.argmax(dim=-1) if self.sampling.greedy else draw(logits, self._chance())
         if self._seen is not None:
             self._seen.scatter_(1, chosen[:, None], True)
             self._seen[:, self._unpenalised] = False

@@ -8,6 +8,7 @@ the processor of the same name does in transformers, which tests hold it to.
 
 ``Sampling.apply`` uses them in this order, which is also that of transformers:
 logit bias → repetition penalty → forbidden ids → temperature → top-k → top-p → min-p → typical.
+The bias and the forbidden ids are added at once, since the penalty leaves −∞ as it is.
 """
 
 from collections.abc import Sequence
@@ -53,18 +54,23 @@ class Sampling(Settings):
         """Whether nothing is drawn."""
         return self.temperature < 1e-5
 
-    def apply(self, logits: Tensor, seen: Tensor | None, never: Tensor | None) -> Tensor:
+    def shift(self, never: Tensor, vocab_size: int) -> Tensor | None:
+        """What is added to the scores each time, [1, V], made once: the logit bias, and −∞ for
+        the ids in ``never``, which must not be chosen."""
+        if not self.logit_bias and not len(never):
+            return None
+        zeros = torch.zeros(1, vocab_size, device=never.device)
+        return forbid(add_bias(zeros, self.logit_bias), never)
+
+    def apply(self, logits: Tensor, seen: Tensor | None, shift: Tensor | None) -> Tensor:
         """All steps in order: logits [B, V] → [B, V].
 
-        ``seen`` [B, V] is true for tokens that occur already (needed for the repetition penalty);
-        ``never`` holds the ids that must not be chosen.
+        ``seen`` [B, V] is true for tokens that occur already (needed for the repetition penalty).
         """
-        if self.logit_bias:
-            logits = add_bias(logits, self.logit_bias)
+        if shift is not None:
+            logits = logits + shift
         if self.repetition_penalty != 1 and seen is not None:
             logits = penalise_repetition(logits, seen, self.repetition_penalty)
-        if never is not None:
-            logits = forbid(logits, never)
         if self.greedy:
             return logits
         if self.temperature != 1:
@@ -82,7 +88,7 @@ class Sampling(Settings):
 
 def add_bias(logits: Tensor, bias: dict[int, float]) -> Tensor:
     """Add to the scores of single tokens, {id: bias}."""
-    ids = torch.tensor(list(bias), device=logits.device)
+    ids = torch.tensor(list(bias), dtype=torch.long, device=logits.device)
     amounts = torch.tensor(list(bias.values()), dtype=logits.dtype, device=logits.device)
     return logits.index_add(1, ids, amounts.expand(logits.shape[0], -1))
 
@@ -103,9 +109,11 @@ def forbid(logits: Tensor, ids: Tensor | Sequence[int]) -> Tensor:
 def heat(logits: Tensor, temperature: float) -> Tensor:
     """Divide by the temperature: below 1 the likely become likelier, above 1 all more equal.
 
-    The best score is moved to 0 first, which changes no probability and keeps small
-    temperatures from overflowing.
+    Small temperatures would overflow; there the best score is moved to 0 first, which changes no
+    probability.
     """
+    if temperature > 0.01:
+        return logits / temperature
     return (logits - logits.amax(dim=-1, keepdim=True)).div_(temperature)
 
 
@@ -181,6 +189,8 @@ def draw(logits: Tensor, chance: Tensor) -> Tensor:
     # A chance is below 1 by 2⁻²⁴ at least, so even rounded the point lies before the end.
     point = chance[:, None] * line[:, -1:]  # [B, 1]
     chosen = torch.searchsorted(line, point, right=True)  # [B, 1], the first entry above it
+    if logits.device.type == "cpu":
+        return chosen[:, 0]
     # Sums made in parallel can rise where the probability is 0; such a token is never taken.
     impossible = logits.gather(1, chosen) == NEVER
     if impossible.any():

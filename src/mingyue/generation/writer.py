@@ -15,6 +15,7 @@ from typing import Any
 
 from mingyue.errors import UserError
 from mingyue.generation.decode import stream_seed
+from mingyue.generation.form import Form
 from mingyue.generation.prompt import Prompt, Unknown, prepare
 from mingyue.generation.sampling import Sampling
 from mingyue.generation.writing import Completion, Request, Writing
@@ -23,7 +24,6 @@ from mingyue.language import tr
 from mingyue.model.gpt import GPT
 from mingyue.model.packed import Precision
 from mingyue.model.step import Step
-from mingyue.settings import Settings
 from mingyue.text.tokenizer import Tokenizer
 
 Bias = Mapping[int, float] | Mapping[str, float] | Mapping[int | str, float]
@@ -32,17 +32,16 @@ _ROWS = 64
 """Samples written side by side; more are written in several batches."""
 
 
-class _Form(Settings):
-    """In which form the weights are while the writer writes."""
-
-    precision: Precision = "fp32"
-
-
 class Writer:
     """A model that writes, with its tokenizer and what is known about it (``mingyue.json``).
 
     On a CPU it writes with a copy of the weights made for that, in ``precision``: fp32 as they
     are, or fp16, bf16, int8, which are narrower, so take less time to read, and are less exact.
+
+    ``compile`` makes one function of machine code of all that is done for a token, in fp32 or
+    int8, which writes about twice as fast. That takes some seconds on a machine's first
+    time and half a second later, and numba (``pip install 'mingyue[native]'``). None does so
+    where it is there, in fp32, for a single text with 2,000 ``max_tokens`` or more.
 
     Raises:
         UserError: there is no such precision.
@@ -54,30 +53,29 @@ class Writer:
         tokenizer: Tokenizer,
         about: Mapping[str, Any] | None = None,
         precision: Precision = "fp32",
+        compile: bool | None = None,
     ) -> None:
         self.model, self.tokenizer, self.about = model, tokenizer, dict(about or {})
-        self.precision: Precision = _Form.checked(precision=precision).precision
-        self._step: Step | None = None
+        self._form = Form.checked(precision=precision, compile=compile)
+        self.precision: Precision = self._form.precision
+        self._steps: dict[type[Step], Step] = {}
 
-    def fast_step(self) -> Step | None:
+    def fast_step(self, n: int = 1, length: int = 0) -> Step | None:
         """The copy of the model as it is now, or None where none can be made.
 
+        It is for ``n`` samples of ``length`` tokens each.
+
         Raises:
-            UserError: none can be made, but another precision than the model's was asked for.
+            UserError: none can be made, but compiling, or another precision than the model's, was
+                asked for.
         """
-        if not Step.suits(self.model):
-            if self.precision == "fp32" or not self.model.config.causal:
-                return None
-            raise UserError(
-                tr(
-                    "precision {precision} is for a model on the CPU in fp32, which this one "
-                    "is not",
-                    precision=self.precision,
-                )
-            )
-        if self._step is None or not self._step.fits(self.model):
-            self._step = Step(self.model, self.precision)
-        return self._step
+        kind = self._form.step(self.model, n, length)
+        if kind is None:
+            return None
+        step = self._steps.get(kind)
+        if step is None or not step.fits(self.model):
+            step = self._steps[kind] = kind(self.model, self.precision)
+        return step
 
     def generate(
         self,
@@ -200,7 +198,7 @@ class Writer:
     def _writing(
         self, prompt: Prompt, sampling: Sampling, seeds: Sequence[int], request: Request
     ) -> Writing:
-        fast = self.fast_step()
+        fast = self.fast_step(len(seeds), request.max_tokens or 0)
         return Writing(self.model, self.tokenizer, fast, prompt, sampling, seeds, request)
 
     def _sampling(
@@ -251,20 +249,27 @@ def _in_batches(first: Writing, others: Iterator[Writing]) -> Iterator[Completio
         yield from writing.completions()
 
 
-def load(folder: str | Path, *, device: str = "auto", precision: Precision = "fp32") -> Writer:
+def load(
+    folder: str | Path,
+    *,
+    device: str = "auto",
+    precision: Precision = "fp32",
+    compile: bool | None = None,
+) -> Writer:
     """The writer of a run folder, or of any transformers folder of a known family.
 
     ``device`` "auto" is CUDA where there is one, else the CPU; the CPU also for another
-    ``precision`` than fp32, since that is a matter of writing there (see ``Writer``).
+    ``precision`` than fp32 and for ``compile``, since these are matters of writing there (see
+    ``Writer``).
 
     Raises:
         UserError: the folder is none, or is damaged (see ``interop.run_folder.load_model``);
             there is no such precision.
     """
-    form = _Form.checked(precision=precision)
+    form = Form.checked(precision=precision, compile=compile)
     if device == "auto":
         import torch
 
-        cuda = torch.cuda.is_available() and form.precision == "fp32"
+        cuda = torch.cuda.is_available() and form.precision == "fp32" and not form.compile
         device = "cuda" if cuda else "cpu"
-    return Writer(*load_model(folder, device), precision=form.precision)
+    return Writer(*load_model(folder, device), precision=form.precision, compile=compile)

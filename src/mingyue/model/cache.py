@@ -14,20 +14,20 @@ from mingyue.model.config import ModelConfig
 
 
 class LayerCache:
-    """Keys and values of one layer, room for ``capacity`` tokens taken at once."""
+    """Keys and values of one layer: its share of the memory that ``KVCache`` holds."""
 
-    def __init__(self, shape: tuple[int, int, int, int], device: torch.device, dtype: torch.dtype):
-        B, Hkv, capacity, D = shape
+    def __init__(self, both: Tensor):
         self.length = 0
-        self._hold(torch.zeros((B, 2 * Hkv, capacity, D), device=device, dtype=dtype))
+        self.hold(both)
 
-    def _hold(self, both: Tensor) -> None:
-        self._both = both  # [B, 2·Hkv, capacity, D], keys first
+    def hold(self, both: Tensor) -> None:
+        """Keep them in this memory from now on: [B, 2·Hkv, capacity, D], keys first."""
+        self._both = both
         self.keys, self.values = both.chunk(2, dim=1)  # [B, Hkv, capacity, D] each, the same memory
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Keep k and v [B, Hkv, T, D]; return all kept so far, [B, Hkv, S, D]."""
-        start = self._extend(k.shape[2])
+        start = self.extend(k.shape[2])
         self.keys[:, :, start : self.length] = k
         self.values[:, :, start : self.length] = v
         return self.keys[:, :, : self.length], self.values[:, :, : self.length]
@@ -38,24 +38,23 @@ class LayerCache:
         One copy instead of two, and ``narrow``, which is quicker than an index with colons: this
         runs for every token of every layer.
         """
-        self._both.select(2, self._extend(1)).copy_(kv)
+        self._both.select(2, self.extend(1)).copy_(kv)
         return self.keys.narrow(2, 0, self.length), self.values.narrow(2, 0, self.length)
 
-    def _extend(self, n: int) -> int:
+    def extend(self, n: int) -> int:
         """Count n tokens more; where the first of them goes."""
         start, self.length = self.length, self.length + n
         if self.length > self._both.shape[2]:
             raise IndexError(f"cache of {self._both.shape[2]} tokens is full")
         return start
 
-    def to(self, dtype: torch.dtype) -> None:
-        """Keep them in another type from now on."""
-        if dtype != self._both.dtype:
-            self._hold(self._both.to(dtype))
-
 
 class KVCache:
-    """One ``LayerCache`` a layer. ``length`` is the number of tokens seen."""
+    """One ``LayerCache`` a layer. ``length`` is the number of tokens seen.
+
+    All layers share one piece of memory, ``both`` [layers, B, 2·Hkv, capacity, D], so that a
+    compiled step finds them in one place.
+    """
 
     def __init__(
         self,
@@ -65,14 +64,15 @@ class KVCache:
         device: torch.device,
         dtype: torch.dtype,
     ):
-        shape = (batch, config.kv_heads, capacity, config.head_width)
+        shape = (config.n_layer, batch, 2 * config.kv_heads, capacity, config.head_width)
         self.capacity, self._config = capacity, config
-        self.layers = [LayerCache(shape, device, dtype) for _ in range(config.n_layer)]
+        self.both = torch.zeros(shape, device=device, dtype=dtype)
+        self.layers = [LayerCache(both) for both in self.both]
         self.length = 0
 
     def pick(self, rows: Sequence[int], capacity: int) -> "KVCache":
         """A copy with these rows of the batch, and another capacity."""
-        old = self.layers[0].keys if self.layers else torch.empty(0)
+        old = self.both
         new = KVCache(self._config, len(rows), capacity, old.device, old.dtype)
         new.length = self.length
         for layer, before in zip(new.layers, self.layers, strict=True):
@@ -82,8 +82,10 @@ class KVCache:
 
     def to(self, dtype: torch.dtype) -> "KVCache":
         """This cache itself, its keys and values in another type from now on."""
-        for layer in self.layers:
-            layer.to(dtype)
+        if dtype != self.both.dtype:
+            self.both = self.both.to(dtype)
+            for layer, both in zip(self.layers, self.both, strict=True):
+                layer.hold(both)
         return self
 
     def truncate(self, length: int) -> None:

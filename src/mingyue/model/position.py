@@ -146,8 +146,9 @@ class RotaryPosition(nn.Module):
                 position = torch.arange(_rows(start + n), dtype=torch.float32)[:, None]
                 angle = position * self.frequency  # [rows, R/2]
                 angle = torch.cat((angle, angle), dim=-1)  # [rows, R]
-                self.cos = (angle.cos() * self.magnitude).to(self.cos)
+                # The cosine last: another thread that sees so many rows of it finds both.
                 self.sin = (angle.sin() * self.magnitude).to(self.sin)
+                self.cos = (angle.cos() * self.magnitude).to(self.cos)
         return Rotation(self.cos[start : start + n], self.sin[start : start + n])
 
 

@@ -12,6 +12,7 @@ there.
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -48,7 +49,7 @@ class Step:
 
     def __init__(self, model: GPT, precision: Precision = "fp32"):
         self.dtype = vector_type(precision)
-        self._model, self._prints = model, _prints(model)
+        self._model, self._prints = model, prints(model)
         blocks = [block for block in model.blocks if isinstance(block, Block)]
         self._blocks = [_Block(block, model.config, precision) for block in blocks]
         self._norm, self._head = _normed(model.norm, model.unembedding, None, precision)
@@ -61,7 +62,11 @@ class Step:
 
     def fits(self, model: GPT) -> bool:
         """Whether this is a copy of the model as it is now."""
-        return model is self._model and self._prints == _prints(model)
+        return model is self._model and self._prints == prints(model)
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """What else is computed between two steps is to be computed in here."""
+        return nullcontext()
 
     @torch.inference_mode()
     def __call__(self, ids: Tensor, cache: KVCache) -> Tensor:
@@ -167,6 +172,6 @@ def _least(width: int, eps: float) -> Tensor:
     return torch.tensor(math.sqrt(width * eps))
 
 
-def _prints(model: GPT) -> list[tuple[int, int]]:
+def prints(model: GPT) -> list[tuple[int, int]]:
     """Where each parameter lies and how often it was written to."""
     return [(p.data_ptr(), p._version) for p in model.parameters()]

@@ -121,7 +121,8 @@ def detect(path: Path) -> Encoding:
 
     Raises:
         BinaryFile: it is not text.
-        UserError: it cannot be read, or no encoding, or more than one, is convincing.
+        UserError: it cannot be read, or is text only at first, or no encoding, or more than one,
+            is convincing.
     """
     start, sample, complete = _sample(path)
     if start == 0:
@@ -137,6 +138,8 @@ def detect(path: Path) -> Encoding:
                         kind=kind,
                     )
                 )
+    if start and 0 in sample:
+        raise zero_byte(path, start + sample.index(0))
     if not _CONTROLS.isdisjoint(sample):
         return _with_controls(path, sample, complete)
     if sample.isascii():
@@ -307,6 +310,23 @@ def _guess(sample: bytes) -> str | None:
 
 def _shown(text: str) -> str:
     return "".join(text.split())[:12]
+
+
+def zero_byte(path: Path, at: int) -> UserError:
+    """The error for a zero byte in a file that is read as text.
+
+    A file that has one early was never text, and a folder passes over it. One that begins as text
+    is more likely damaged: to pass over it would lose that text without a word.
+    """
+    if at < SAMPLE:
+        return BinaryFile(tr("{path}: byte {at} is zero, so it is no text", path=path, at=at))
+    return UserError(
+        tr(
+            "{path}: begins as text, but byte {at} is zero; repair the file, or take it away",
+            path=path,
+            at=at,
+        )
+    )
 
 
 def undecodable(path: Path, encoding: Encoding, at: int, byte: int) -> UserError:

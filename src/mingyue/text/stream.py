@@ -9,8 +9,7 @@ import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mingyue.language import tr
-from mingyue.text.encoding import BinaryFile, Encoding, undecodable, unreadable
+from mingyue.text.encoding import Encoding, undecodable, unreadable, zero_byte
 
 CHUNK = 1 << 20  # bytes read at a time: pieces have at most about a million characters
 
@@ -22,7 +21,8 @@ def decode(path: Path, encoding: Encoding) -> Iterator[str]:
     character, a line end, or a letter with its accents.
 
     Raises:
-        UserError: a byte does not fit the encoding; says which.
+        BinaryFile: a zero byte near the beginning.
+        UserError: a later one, or a byte that does not fit the encoding; says which.
     """
     bytes_decoder = codecs.getincrementaldecoder(encoding.codec)("strict")
     newlines = io.IncrementalNewlineDecoder(bytes_decoder, translate=True)
@@ -34,9 +34,7 @@ def decode(path: Path, encoding: Encoding) -> Iterator[str]:
             while chunk:
                 following = file.read(CHUNK)
                 if not wide and (zero := chunk.find(0)) >= 0:
-                    raise BinaryFile(
-                        tr("{path}: byte {at} is zero, so it is no text", path=path, at=done + zero)
-                    )
+                    raise zero_byte(path, done + zero)
                 waiting = len(bytes_decoder.getstate()[0])
                 try:
                     held += newlines.decode(chunk, final=not following)

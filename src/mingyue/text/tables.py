@@ -7,6 +7,7 @@ holds the text. ``title`` and ``author`` are taken along where they are.
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from json.scanner import make_scanner
 from pathlib import Path
 from typing import Any
 
@@ -65,22 +66,26 @@ def read_many_jsonl(
 
 def _plain_texts(piece: str, field: str) -> list[str] | None:
     """The texts of the rows in ``piece``, or None if there is anything to be said about one."""
-    value_at = json.JSONDecoder().raw_decode  # the value that begins at a place, and where it ends
+    value_at = make_scanner(json.JSONDecoder())  # the value at a place, and where it ends
+    piece = piece if piece.endswith("\n") else piece + "\n"
     texts: list[str] = []
     at, length = 0, len(piece)
     try:
         while at < length:
-            row, stop = value_at(piece, at)
-            end = piece.find("\n", at)
-            text = row[field]  # only an object has one
-            if stop != (end if end >= 0 else length) or type(text) is not str or not text.strip():
+            row, at = value_at(piece, at)
+            if piece[at] != "\n":
                 return None
-            texts.append(text)
-            at = stop + 1
-    except (ValueError, RecursionError, KeyError, TypeError):
+            texts.append(row[field])  # only an object has one
+            at += 1
+    except (ValueError, StopIteration, RecursionError, KeyError, TypeError):
+        return None
+    # A line for each row; were there more of them, some row would go over two.
+    if len(texts) != piece.count("\n") or not set(map(type, texts)) <= {str}:
         return None
     together = "".join(texts)
-    return None if "\r" in together or has_surrogates(together) else texts
+    if "\r" in together or has_surrogates(together) or not all(map(str.strip, texts)):
+        return None
+    return texts
 
 
 def read_csv(

@@ -81,8 +81,8 @@ class TrainConfig(Settings):
     eval_every: Count | None = None
     """Steps between evaluations; None: a tenth of all steps."""
     eval_tokens: Count | None = 10_000
-    """Held-out tokens per evaluation, in whole documents; None: all of them. Always the same
-    ones, so even few of them tell better from worse."""
+    """Held-out tokens per evaluation, the first ones; None: all of them. Always the same ones, so
+    even few of them tell better from worse."""
     patience: Count | None = None
     """Stop after so many evaluations without a new best; None: never."""
     ema: Annotated[float, Field(gt=0, lt=1)] | None = None

@@ -120,7 +120,8 @@ class _Pieces(NamedTuple):
         return int(self.lengths.sum() + self.ends.sum())
 
     def part(self, start: int, stop: int) -> "_Pieces":
-        return _Pieces(*(column[start:stop] for column in self))
+        part = slice(start, stop)
+        return _Pieces(self.documents[part], self.texts[part], self.lengths[part], self.ends[part])
 
 
 def _joined(some: list[_Pieces]) -> _Pieces:

@@ -66,7 +66,8 @@ def read_many_jsonl(
 
 def _plain_texts(piece: str, field: str) -> list[str] | None:
     """The texts of the rows in ``piece``, or None if there is anything to be said about one."""
-    value_at = make_scanner(json.JSONDecoder())  # the value at a place, and where it ends
+    make: Any = make_scanner  # the published types get its argument wrong
+    value_at = make(json.JSONDecoder())  # the value at a place, and where it ends
     piece = piece if piece.endswith("\n") else piece + "\n"
     texts: list[str] = []
     at, length = 0, len(piece)

@@ -11,6 +11,8 @@ placeholders. The language is chosen once, by ``use()``, or else by the locale.
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -24,6 +26,17 @@ def use(language: Language | None) -> None:
     """Fix the language of all messages; ``None`` goes back to the locale's."""
     global _chosen
     _chosen = language
+
+
+@contextmanager
+def speaking(language: Language) -> Iterator[None]:
+    """Messages in ``language`` within the block; then as before."""
+    global _chosen
+    before, _chosen = _chosen, language
+    try:
+        yield
+    finally:
+        _chosen = before
 
 
 def current() -> Language:

@@ -7,13 +7,13 @@ from typing import Any
 
 import typer
 
-from mingyue.cli import data, eval, info, train, write
+from mingyue.cli import data, eval, explain, info, train, write
 from mingyue.cli.flags import callback
 from mingyue.cli.help import Command, Group
 from mingyue.cli.mistakes import in_one_line, is_usage_error
 from mingyue.language import tr
 
-COMMANDS = (train, write, eval, info, data)
+COMMANDS = (train, write, explain, eval, info, data)
 
 
 def build() -> typer.Typer:
@@ -34,7 +34,7 @@ def build() -> typer.Typer:
     for command in COMMANDS:
         app.command(
             name=command.__name__.rpartition(".")[2],
-            cls=Command,
+            cls=getattr(command, "COMMAND", Command),
             help=command.what(),
             short_help=command.brief(),
             epilog=command.EXAMPLES,

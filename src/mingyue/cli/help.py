@@ -44,7 +44,7 @@ class Command(TyperCommand):
         for param in self.params:
             heading = tr("Arguments") if _is_place(param) else getattr(param, "rich_help_panel", "")
             panels.setdefault(heading, []).append(_row(param))
-        _print(usage, self.help or "", self.epilog or "", panels)
+        print_help(usage, self.help or "", self.epilog or "", panels)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         words = args[: args.index("--")] if "--" in args else args
@@ -73,7 +73,9 @@ class Group(TyperGroup):
         options = [
             ("--version", tr("print the version")),
         ]
-        _print(usage, self.help or "", self.epilog or "", {tr("Commands"): commands, "": options})
+        print_help(
+            usage, self.help or "", self.epilog or "", {tr("Commands"): commands, "": options}
+        )
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args[:1] == ["--version"]:
@@ -124,7 +126,8 @@ def _row(param: Any) -> Row:
     return spelling, meaning
 
 
-def _print(usage: str, what: str, examples: str, panels: dict[str, list[Row]]) -> None:
+def print_help(usage: str, what: str, examples: str, panels: dict[str, list[Row]]) -> None:
+    """A page of help; ``examples`` has one on each line, ``panels`` the options by heading."""
     from mingyue.cli.screen import console, is_terminal
 
     out = console(wrap=True)

@@ -59,6 +59,7 @@ class Definition:
     texts: Sequence[str]  # to show it on, the first one that the model can read
     show: Callable[[Subject, Any], Exhibit]
     knobs: type[Knobs] = Knobs
+    needs_dataset: bool = False  # whether it looks for examples in the text the model learned
 
 
 def _plain(value: Any) -> Any:

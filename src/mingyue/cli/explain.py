@@ -1,0 +1,297 @@
+"""``mingyue explain``: look inside a model, at one concept of the article at a time."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mingyue.cli.flags import SWITCH, Flag, Panel, Place, text
+from mingyue.cli.help import HELP, Command
+from mingyue.errors import UserError
+from mingyue.language import current, tr
+
+if TYPE_CHECKING:
+    from mingyue.data.dataset import Dataset
+    from mingyue.explain.exhibit import Definition, Exhibit
+    from mingyue.generation.writer import Writer
+    from mingyue.language import Language
+
+EXAMPLES = """
+mingyue explain
+mingyue explain pairs --help
+mingyue explain pairs runs/tang
+mingyue explain pairs runs/tang 白日依山盡 --figure pairs.svg
+mingyue explain all runs/tang --out report.html
+"""
+
+ALL = "all"
+
+
+class Knobbed(Command):
+    """A command whose further options, ``--query 3``, are short for ``--set query=3``.
+
+    Which there are depends on the exhibit, and ``mingyue explain NAME --help`` names them.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        words = args[: args.index("--")] if "--" in args else args
+        about = args[0] if args and not args[0].startswith("-") and args[0] != ALL else ""
+        if about and any(word in HELP for word in words):
+            from mingyue.cli.exhibits import print_about
+            from mingyue.explain.catalogue import find
+
+            print_about(find(about))
+            ctx.exit()
+        own = {word for param in self.params for word in (*param.opts, *param.secondary_opts)}
+        return super().parse_args(ctx, list(_settings(args, own | {"--", *HELP})))
+
+
+COMMAND = Knobbed
+
+
+def _settings(args: Sequence[str], own: set[str]) -> Iterator[str]:
+    """``args`` with each option that is none of ``own`` turned into one of ``--set``."""
+    left = iter(range(len(args)))
+    for i in left:
+        name, equals, value = args[i].partition("=")
+        if args[i] == "--":
+            yield from args[i:]
+            return
+        if not name.startswith("--") or name in own:
+            yield args[i]
+            continue
+        if not equals and i + 1 < len(args) and not args[i + 1].startswith("--"):
+            value = args[next(left)]
+        elif not equals:
+            value = "true"
+        yield from ("--set", f"{name.removeprefix('--')}={value}")
+
+
+def brief() -> str:
+    return tr("look inside a model, one concept at a time")
+
+
+def what() -> str:
+    return tr(
+        "Look inside a model: each exhibit shows one concept of the article on your own model, "
+        "and measures whether it is so there. Without arguments it lists the exhibits."
+    )
+
+
+def places() -> list[Place]:
+    return [
+        Place("name", "NAME", tr("an exhibit, or all of them: all"), required=False),
+        Place(
+            "folder", "RUN", tr("a run folder, or a model folder of transformers"), required=False
+        ),
+        Place("text", "TEXT", tr("what the model reads"), required=False),
+    ]
+
+
+def panels() -> list[Panel]:
+    return [_knobs(), _form()]
+
+
+def _knobs() -> Panel:
+    return Panel(
+        tr("Knobs"),
+        [
+            Flag("layer", text("N"), tr("open the drawings of this layer, from 0")),
+            Flag("head", text("N"), tr("and of this head")),
+            Flag(
+                "set",
+                text("KNOB=VALUE"),
+                tr(
+                    "turn a knob of the exhibit; --KNOB VALUE for short; "
+                    "mingyue explain NAME --help names them; may be repeated"
+                ),
+                repeat=True,
+            ),
+            Flag(
+                "on",
+                text("SOURCE"),
+                tr("look for examples in this text instead, where an exhibit needs some"),
+                tr("the text it learned from"),
+            ),
+        ],
+    )
+
+
+def _form() -> Panel:
+    return Panel(
+        tr("Form"),
+        [
+            Flag("figure", text("FILE"), tr("draw into this .svg, .png or .html instead")),
+            Flag("dark", SWITCH, tr("light on dark, in .svg and .png"), option="--dark"),
+            Flag("out", text("FILE"), tr("where all exhibits go, an .html")),
+            Flag("json", SWITCH, tr("as a JSON object"), option="--json"),
+        ],
+    )
+
+
+def run(given: dict[str, Any]) -> int:
+    """List, tell about one, show one, or write all."""
+    knobs, form = _knobs().said(given), _form().said(given)
+    on, wanted = knobs.pop("on", None), _wanted(knobs)
+    name, folder = given["name"], given["folder"]
+    if folder is None and (wanted or on or set(form) - {"json"} or name == ALL):
+        raise UserError(
+            tr(
+                "{mistake}; see {help}",
+                mistake=tr("{name} is missing", name="RUN" if name else "NAME"),
+                help="mingyue explain --help",
+            )
+        )
+    from mingyue.cli.exhibits import print_about, print_list
+    from mingyue.explain.catalogue import find
+
+    as_json = form.get("json", False)
+    if name is None:
+        print_list(as_json=as_json)
+        return 0
+    chosen = None if name == ALL else find(name)
+    if folder is None:
+        assert chosen is not None  # all of them without a model were refused above
+        print_about(chosen, as_json=as_json)
+        return 0
+    from mingyue.cli.figures import target
+
+    path = target(form, whole=chosen is None)
+    if chosen is None:
+        if wanted:
+            first = "--" + next(iter(wanted)).replace("_", "-")
+            raise UserError(
+                tr("{option}: the exhibits have no knob in common; turn those of one", option=first)
+            )
+        return _show_all(folder, given["text"], on, path, as_json)
+    return _show(chosen, folder, given["text"], on, wanted, path, form)
+
+
+def _wanted(knobs: dict[str, Any]) -> dict[str, str]:
+    """What was said about knobs and pages, by plain name."""
+    wanted = {}
+    for said in knobs.pop("set", []):
+        name, equals, value = said.partition("=")
+        if not equals or not name:
+            raise UserError(tr("--set: {said} does not fit; give KNOB=VALUE", said=repr(said)))
+        wanted[name.replace("-", "_")] = value
+    return wanted | knobs
+
+
+def _show(
+    definition: "Definition",
+    folder: str,
+    text: str | None,
+    on: str | None,
+    wanted: dict[str, str],
+    path: str | None,
+    form: dict[str, Any],
+) -> int:
+    from mingyue.cli.figures import say_written, write
+    from mingyue.cli.waiting import Waiting
+    from mingyue.generation.writer import load
+
+    writer = load(folder)
+    with Waiting() as waiting:
+        corpus = _corpus(writer, folder, on, waiting.phase)
+        waiting.phase(tr("looking inside"), 0.0)
+        exhibit, read = _made(definition, writer, text, corpus, wanted)
+    if form.get("json"):
+        print(json.dumps({"run": folder, "text": read, **exhibit.to_json()}, ensure_ascii=False))
+    elif path is None:
+        from mingyue.cli.screen import console
+        from mingyue.explain.terminal import render
+
+        render(exhibit, console())
+    if path is not None:
+        write(path, {current(): [exhibit]}, dark=form.get("dark", False))
+        say_written(path, errors=form.get("json", False))
+    return 0
+
+
+def _show_all(
+    folder: str, text: str | None, on: str | None, path: str | None, as_json: bool
+) -> int:
+    """Every exhibit that this model and text can give; the others are named with the reason."""
+    from mingyue import language
+    from mingyue.cli.figures import say_written, write
+    from mingyue.cli.screen import console, visible
+    from mingyue.cli.waiting import Waiting
+    from mingyue.explain.catalogue import all_exhibits
+    from mingyue.generation.writer import load
+
+    writer, definitions = load(folder), all_exhibits()
+    here = language.current()
+    made: dict[Language, list[tuple[Exhibit, str]]] = {here: []}
+    if path is not None:  # a page speaks both languages
+        made |= {"en": [], "zh": []}
+    failed: dict[str, str] = {}
+    with Waiting() as waiting:
+        corpus = _corpus(writer, folder, on, waiting.phase)
+        for i, definition in enumerate(definitions):
+            waiting.phase(definition.title(), i / len(definitions))
+            try:
+                for each, into in made.items():
+                    with language.speaking(each):
+                        into.append(_made(definition, writer, text, corpus, {}))
+            except UserError as error:
+                failed[definition.name] = str(error)
+    if not made[here]:
+        raise UserError(next(iter(failed.values())))
+    for name, why in failed.items():
+        line = visible(tr("{name} is left out: {why}", name=name, why=why))
+        console(errors=True).print(line, style="yellow", soft_wrap=True)
+    if as_json:
+        rows = [{"run": folder, "text": read, **exhibit.to_json()} for exhibit, read in made[here]]
+        print(json.dumps(rows, ensure_ascii=False))
+    if path is not None:
+        write(path, {each: [exhibit for exhibit, _ in of] for each, of in made.items()})
+        say_written(path, errors=as_json)
+    return 0
+
+
+def _made(
+    definition: "Definition",
+    writer: "Writer",
+    text: str | None,
+    corpus: "Callable[[bool], Dataset | None]",
+    wanted: dict[str, str],
+) -> "tuple[Exhibit, str]":
+    """The exhibit, its pages turned as wanted, and the text that was read."""
+    from dataclasses import replace
+
+    from mingyue.cli.exhibits import check_pages, knobs_of
+    from mingyue.explain.pages import turned
+    from mingyue.explain.subject import Subject
+    from mingyue.explain.texts import choose
+
+    said: list[str] = []
+    knobs, pages = knobs_of(definition, wanted)
+    if text is None:
+        text, said = choose(definition.texts, writer)
+    subject = Subject.of(writer, text, corpus(definition.needs_dataset))
+    exhibit = definition.show(subject, knobs)
+    exhibit = replace(exhibit, notes=[*said, *exhibit.notes])
+    check_pages(definition, exhibit, pages)
+    return turned(exhibit, pages), subject.text
+
+
+def _corpus(
+    writer: "Writer", folder: str, on: str | None, progress: Callable[[str, float], None]
+) -> "Callable[[bool], Dataset | None]":
+    """A function that reads the text to look for examples in: once, and only if it is needed."""
+    from functools import cache
+
+    @cache
+    def corpus(needed: bool) -> "Dataset | None":
+        if not needed:
+            return None
+        if on is None:
+            from mingyue.cli.reading import own_text
+
+            return own_text(writer.about, folder, progress)
+        from mingyue.data.preparation import prepare
+        from mingyue.text.corpus import open_corpus
+
+        return prepare(open_corpus(on), writer.tokenizer, val_fraction=0.0, progress=progress)
+
+    return corpus

@@ -1,0 +1,71 @@
+"""A font that has Chinese, found among those that are installed."""
+
+from contextlib import suppress
+from typing import Any
+
+from mingyue.errors import UserError
+from mingyue.explain.exhibit import Exhibit
+from mingyue.explain.figure.sheet import is_wide
+from mingyue.language import tr
+
+SANS = (
+    *("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN"),
+    *("PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Heiti SC", "Heiti TC", "STHeiti"),
+    *("Noto Sans CJK", "Source Han Sans", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
+    *("SimHei", "Droid Sans Fallback", "Arial Unicode MS"),
+)
+SERIF = (
+    *("Noto Serif CJK SC", "Noto Serif SC", "Source Han Serif SC", "Source Han Serif CN"),
+    *("Songti SC", "STSong", "Noto Serif CJK", "Source Han Serif", "SimSun", "AR PL UMing CN"),
+)
+
+
+def find(exhibit: Exhibit, *wishes: tuple[str, ...]) -> list[str]:
+    """An installed font that has Chinese, and one that has the signs which that one lacks."""
+    import matplotlib
+
+    bundled = list(matplotlib.rcParamsDefault["font.sans-serif"])[:1]  # DejaVu Sans
+    wanted = [name for wish in wishes for name in wish]
+    if found := installed(wanted) or installed(wanted, look_again=True):
+        return [found, *bundled]
+    if any(is_wide(c) for c in _all_text(exhibit)):
+        raise UserError(
+            tr("no font here has Chinese: apt install fonts-noto-cjk, or draw into .html instead")
+        )
+    return bundled
+
+
+def installed(wanted: list[str], look_again: bool = False) -> str | None:
+    """The first font that matplotlib knows; it remembers a list, which may be older than a font."""
+    from matplotlib.font_manager import findSystemFonts, fontManager
+
+    if look_again:
+        for file in set(findSystemFonts()) - {font.fname for font in fontManager.ttflist}:
+            with suppress(Exception):  # a file that is no font after all
+                fontManager.addfont(file)
+    there = sorted({font.name for font in fontManager.ttflist})
+    for wish in wanted:  # a family may go by its name and a region's, as "Noto Sans CJK JP"
+        for name in there:
+            if name == wish or (wish.endswith(("CJK", "Sans", "Serif")) and name.startswith(wish)):
+                return name
+    return None
+
+
+def _all_text(exhibit: Exhibit) -> str:
+    found: list[str] = []
+
+    def visit(value: Any) -> None:
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                visit(key)
+                visit(item)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                visit(item)
+        elif hasattr(value, "__dataclass_fields__"):
+            visit(vars(value))
+
+    visit(exhibit)
+    return "".join(found)

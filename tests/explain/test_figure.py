@@ -1,0 +1,174 @@
+"""Still figures: they open, are not blank, say what the exhibit says, and fail in one line."""
+
+import builtins
+import io
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from mingyue.errors import UserError
+from mingyue.explain import figure
+from mingyue.explain.figure import fonts
+from mingyue.explain.figure.sheet import inches, number, wrap
+from mingyue.explain.panels import Matrix, Table
+from tests.explain.galleries import NASTY, TOKENS, attention, gallery
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(autouse=True)
+def any_font(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine of a test need not have a Chinese font; what is drawn is the same."""
+    if fonts.installed([*fonts.SANS, *fonts.SERIF], look_again=True) is None:
+        monkeypatch.setattr(figure, "find", lambda *_: ["DejaVu Sans"])
+
+
+def picture(content: bytes) -> np.ndarray:
+    from matplotlib.image import imread
+
+    return imread(io.BytesIO(content), format="png")  # [height, width, 4]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_png_opens_and_has_ink_all_the_way_down(tmp_path: Path, dark: bool):
+    figure.save(gallery(), tmp_path / "g.png", dark=dark)
+    image = picture((tmp_path / "g.png").read_bytes())[..., :3]
+    assert image.shape[1] == 9 * 160 and image.shape[0] > 2 * image.shape[1]
+    paper = image[0, 0]
+    assert (paper.mean() < 0.5) == dark
+    inked = (np.abs(image - paper).max(-1) > 0.2).any(-1)  # of each row of dots
+    strips = np.array_split(inked, 24)
+    assert all(strip.any() for strip in strips[1:-1])
+    margin = int(0.3 * 160)
+    assert np.abs(image[:, -margin:] - paper).max() < 0.02  # nothing runs off the page
+
+
+def test_the_cells_have_the_colours_of_their_numbers():
+    """Two matrices that differ in one cell differ in the picture, and only near that cell."""
+    one = np.zeros((4, 4))
+    two = one.copy()
+    two[1, 2] = 1.0
+    names = list("abcd")
+    images = [
+        picture(
+            figure.render(
+                replace(
+                    gallery(),
+                    panels=[Matrix(title="m", values=v, rows=names, columns=names, scale="share")],
+                ),
+                "png",
+            )
+        )
+        for v in (one, two)
+    ]
+    assert images[0].shape == images[1].shape
+    changed = np.argwhere(np.abs(images[0] - images[1]).max(-1) > 0.01)
+    height, width = changed.max(0) - changed.min(0) + 1
+    assert 60 <= height <= 82 and 60 <= width <= 82  # a cell is half an inch: 80 dots
+
+
+def test_an_svg_is_xml_whose_words_are_text(tmp_path: Path):
+    figure.save(gallery(), tmp_path / "g.svg")
+    tree = ElementTree.parse(tmp_path / "g.svg")
+    said = [e.text or "" for e in tree.iter() if e.tag.endswith("}text")]
+    expected = ["A gallery", "Look at it.", "rows sum to 1", "heads differ", "✗", "attention"]
+    expected += ["layer 1", "head 2", "rope", "learned", "training length"]
+    expected += ["nats", "月", "床", "[B, H, T, T] = [1, 4, 6, 6]", "q @ k", NASTY, "1.0e-6", "p3"]
+    assert [words for words in expected if words not in said] == []
+
+
+def test_the_same_exhibit_gives_the_same_bytes():
+    assert figure.render(gallery(), "svg") == figure.render(gallery(), "svg")
+
+
+def test_of_many_pages_the_one_to_begin_with_is_drawn_and_named():
+    n = 6
+    many = Matrix(
+        title="m",
+        values=attention(12, 12, n),
+        rows=TOKENS[:n],
+        columns=TOKENS[:n],
+        pages={"layer": [str(i) for i in range(12)], "head": [str(i) for i in range(12)]},
+        page=(3, 7),
+    )
+    text = figure.render(replace(gallery(), panels=[many]), "svg").decode()
+    assert "m · layer 3 · head 7" in text and "layer 4" not in text
+    value = attention(12, 12, n)[3, 7, 5, 0]
+    assert f"{value:.2f}" in text
+
+
+@pytest.mark.parametrize("sizes", [(64,), (1, 64), (4, 16), (2, 2, 3), (1, 1)])
+def test_pages_of_any_number_of_dimensions_are_drawn(sizes: tuple[int, ...]):
+    """Side by side where they fit, each named; else the first one."""
+    pages = {f"d{i}": [f"{i}:{p}" for p in range(size)] for i, size in enumerate(sizes)}
+    values = np.random.default_rng(0).random((*sizes, 3, 5))
+    panel = Matrix(title="m", values=values, rows="abc", columns="abcde", pages=pages)
+    text = figure.render(replace(gallery(), panels=[panel]), "svg").decode()
+    alone = sizes in [(1, 64), (1, 1)]
+    shown = [label for labels in pages.values() for label in labels if f"{label}<" in text]
+    assert alone or len(shown) == sum(sizes)
+    assert ("m · d0 0:0 · d1 1:0" in text) == alone
+
+
+def test_rows_that_are_left_out_are_counted():
+    long = Table(title="t", columns=["n"], rows=[[i] for i in range(1000, 1100)])
+    text = figure.render(replace(gallery(), panels=[long]), "svg").decode()
+    assert "and 60 more" in text and "1039" in text and "1040" not in text
+
+
+def test_numbers_that_are_none_and_panels_without_contrast_are_drawn():
+    for values in (np.full((3, 3), np.nan), np.full((3, 3), 2.0), np.full((3, 3), -np.inf)):
+        for scale in ("share", "signed", "size"):
+            panel = Matrix(title="m", values=values, rows="abc", columns="abc", scale=scale)
+            assert figure.render(replace(gallery(), panels=[panel]), "png")
+
+
+def test_another_suffix_is_refused(tmp_path: Path):
+    with pytest.raises(UserError, match=r"g\.pdf: a still figure is \.svg or \.png"):
+        figure.save(gallery(), tmp_path / "g.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_matplotlib_one_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    really = builtins.__import__
+
+    def without(name: str, *rest: object, **more: object):
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return really(name, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UserError, match=r"mingyue\[plots\]"):
+        figure.save(gallery(), tmp_path / "g.png")
+
+
+def test_without_a_chinese_font_chinese_is_refused_and_english_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(figure, "find", fonts.find)
+    monkeypatch.setattr(fonts, "installed", lambda *_, **__: None)
+    with pytest.raises(UserError, match="apt install fonts-noto-cjk"):
+        figure.render(gallery(), "png")
+    english = replace(gallery(), panels=[Table(title="t", columns=["n"], rows=[[1]])])
+    assert figure.render(english, "png")
+
+
+def test_lines_break_between_words_and_anywhere_in_chinese_but_before_a_mark():
+    english = "every row sums to one and the future is exactly zero " * 3
+    lines = wrap(english, 10, 2.0)
+    assert " ".join(lines).split() == english.split()
+    assert all(inches(line, 10) <= 2.0 for line in lines)
+    chinese = "床前明月光，疑是地上霜。" * 4
+    lines = wrap(chinese, 10, 1.0)
+    assert "".join(lines) == chinese and len(lines) > 5
+    assert not any(line[0] in "，。" for line in lines)
+
+
+def test_numbers_in_few_signs():
+    shown = [number(v) for v in (0.0, 0.12345, 12, 123456.0, 1e-6, float("nan"), "x", True)]
+    assert shown == ["0", "0.1235", "12", "1.2e5", "1.0e-6", "", "x", "✓"]

@@ -56,6 +56,15 @@ def tr(message: str, /, **values: object) -> str:
     return message.format(**values) if values else message
 
 
+def translated(words: str) -> str:
+    """Words that came as data in the current language: a knob's description, a kind of pages.
+
+    What stands in the code goes through ``tr``, which the test can collect; of data the test
+    collects what it knows to become output, see ``tests/test_translations.py``.
+    """
+    return _chinese().get(words, words) if current() == "zh" else words
+
+
 @cache
 def _chinese() -> dict[str, str]:
     folder = Path(__file__).parent / "translations" / "zh"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from pydantic import Field
 
+from mingyue.cli import exhibits as listing
 from mingyue.explain import catalogue
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs
 from mingyue.explain.panels import Matrix
@@ -62,9 +63,8 @@ def _definition(**changed: Any) -> Definition:
 def probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalogue of two exhibits."""
     both = [_definition(), _definition(name="corpus", spec="D8", needs_dataset=True)]
-    for module in (catalogue, sys.modules.get("mingyue.cli.exhibits")):
-        if module is not None:
-            monkeypatch.setattr(module, "all_exhibits", lambda: both)
+    for module in (catalogue, listing):
+        monkeypatch.setattr(module, "all_exhibits", lambda: both)
 
 
 @pytest.fixture
@@ -90,8 +90,9 @@ def test_the_list_names_every_exhibit(call: Call):
     done = call("explain")
     assert done.code == 0 and not done.err
     for definition in catalogue.all_exhibits():
-        line = next(line for line in done.out.splitlines() if f" {definition.name} " in line)
-        assert line.startswith(definition.spec) and definition.brief() in line
+        begins = [definition.spec, definition.name]
+        line = next(line for line in done.out.splitlines() if line.split()[:2] == begins)
+        assert definition.brief() in line
     listed = json.loads(call("explain", "--json").out)
     assert [row["name"] for row in listed] == catalogue.names()
 
@@ -104,6 +105,14 @@ def test_an_exhibit_tells_its_knobs_and_texts(call: Call, probe: None, words: li
     assert "--words TEXT,…" in done.out and "猫喜欢吃鱼" in done.out
     told = json.loads(call("explain", "probe", "--json").out)
     assert told["knobs"]["query"]["maximum"] == 9
+
+
+def test_knobs_are_told_in_chinese(call: Call):
+    done = call("explain", "heads", "--lang", "zh")
+    assert "--start N" in done.out and "从第几个 token 画起" in done.out
+    assert "drawn" not in done.out
+    told = json.loads(call("explain", "heads", "--lang", "zh", "--json").out)
+    assert told["knobs"]["start"]["description"] == "从第几个 token 画起"
 
 
 def test_an_exhibit_in_a_pipe(call: Call, trained: Path):

@@ -36,7 +36,7 @@ def _default(flag: Flag, config: type) -> object:
 def test_an_option_is_a_setting_with_its_default(flag: Flag, config: type):
     default = _default(flag, config)
     if isinstance(default, bool):
-        said = {"on": True, "off": False, "two": False, "": False}
+        said = {"on": True, "off": False, "two": False, "": False, "before": True}
         assert said[flag.default] is default
     elif isinstance(default, int | float):
         assert float(flag.default) == default

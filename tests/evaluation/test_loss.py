@@ -185,7 +185,7 @@ def test_only_what_counts_gets_logits(monkeypatch: pytest.MonkeyPatch) -> None:
         rows.append(len(x))
         return F.cross_entropy(F.linear(x, weight), targets)
 
-    monkeypatch.setattr("mingyue.evaluation.loss.cross_entropy", listen)
+    monkeypatch.setattr("mingyue.model.language_model.cross_entropy", listen)
     tokens = Tokens.from_documents([[*range(1, 20), END], [3, END], [4, 5, 6, 7, END]])
     evaluate(MODEL, tokens, end_id=END, stride=2)
     assert sum(rows) == tokens.n_tokens

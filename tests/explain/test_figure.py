@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from mingyue import language
 from mingyue.errors import UserError
 from mingyue.explain import figure
 from mingyue.explain.figure import fonts
@@ -78,6 +79,8 @@ def test_an_svg_is_xml_whose_words_are_text(tmp_path: Path):
     expected += ["layer 1", "head 2", "rope", "learned", "training length"]
     expected += ["nats", "月", "床", "[B, H, T, T] = [1, 4, 6, 6]", "q @ k", NASTY, "1.0e-6", "p3"]
     assert [words for words in expected if words not in said] == []
+    with language.speaking("zh"):
+        assert "头 2" in figure.render(gallery(), "svg").decode()
 
 
 def test_the_same_exhibit_gives_the_same_bytes():
@@ -172,3 +175,4 @@ def test_lines_break_between_words_and_anywhere_in_chinese_but_before_a_mark():
 def test_numbers_in_few_signs():
     shown = [number(v) for v in (0.0, 0.12345, 12, 123456.0, 1e-6, float("nan"), "x", True)]
     assert shown == ["0", "0.1235", "12", "1.2e5", "1.0e-6", "", "x", "✓"]
+    assert [number(n) for n in (1024, 3122048, -54410)] == ["1024", "3,122,048", "-54,410"]

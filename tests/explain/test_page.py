@@ -96,12 +96,14 @@ def test_equal_steps_on_a_ramp_look_alike(scale: Any, dark: bool):
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = which("chromium") or which("chromium-browser") or which("google-chrome")
     if chromium is None:
-        pytest.skip("no Chromium here")
+        pytest.skip("no Chromium here: apt-get install chromium")
     with playwright.sync_playwright() as running:
-        yield running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        launched = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
 
 
 @pytest.fixture
@@ -110,7 +112,10 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     language.use("en")
     page.save(both(), tmp_path / "page.html")
     context = browser.new_context(
-        locale="en-US", color_scheme="light", viewport={"width": 1100, "height": 900}
+        locale="en-US",
+        color_scheme="light",
+        reduced_motion="reduce",  # else the page may still be scrolling under the pointer
+        viewport={"width": 1100, "height": 900},
     )
     tab, complaints = context.new_page(), []
     tab.on("console", lambda message: complaints.append(message.text))
@@ -197,6 +202,22 @@ def test_a_cell_has_the_colour_of_its_number(opened: Any):
 
 
 @pytest.mark.slow
+def test_a_plot_is_drawn_once_and_again_for_another_width(opened: Any):
+    """A plot replaced behind the reader's back would lose the keyboard and the point shown."""
+    opened.evaluate(
+        "() => { build(); window.times = 0;"
+        " const plot = document.querySelector('[data-kind=curves] .main');"
+        " new MutationObserver(() => times++).observe(plot, { childList: true }); }"
+    )
+    frames = "() => new Promise((done) => { let n = 10;"
+    frames += " (function next() { n-- ? requestAnimationFrame(next) : done(times); })(); })"
+    assert opened.evaluate(frames) == 1
+    opened.set_viewport_size({"width": 700, "height": 900})
+    opened.wait_for_function("times > 1")
+    assert opened.evaluate(frames) == 2
+
+
+@pytest.mark.slow
 def test_curves_bars_points_and_tokens_say_their_numbers(opened: Any):
     curves = opened.locator("[data-kind=curves] svg")
     curves.focus()
@@ -222,10 +243,28 @@ def test_the_language_and_the_theme_change_and_the_page_turned_stays(opened: Any
     opened.locator("#language").click()
     assert opened.locator("html").get_attribute("lang") == "zh-Hans"
     assert opened.locator("h1").inner_text() == "陈列室" and opened.title() == "陈列室"
-    assert opened.get_by_role("radio", name="head 0").is_checked()
+    assert opened.get_by_role("radio", name="头 0").is_checked()
     before = opened.evaluate("getComputedStyle(document.body).backgroundColor")
     opened.locator("#theme").click()
     assert opened.evaluate("getComputedStyle(document.body).backgroundColor") != before
+
+
+@pytest.mark.slow
+def test_counts_are_said_in_full_and_names_cut_to_their_room(opened: Any):
+    said = opened.evaluate("[12288, 3122048, -54410, 1024, 0.12345678, 1e20].map(counted)")
+    assert said == ["12,288", "3,122,048", "−54,410", "1024", "0.1235", "1.0e+20"]
+    for name, room in (("attention in each head", 60), ("春眠不觉晓", 40), ("月", 3)):
+        shorter, width = opened.evaluate(
+            "([name, room]) => { const pen = new OffscreenCanvas(9, 9).getContext('2d');"
+            " pen.font = '13px ' + css('sans'); const said = cut(pen, name, room);"
+            " return [said, pen.measureText(said).width]; }",
+            [name, room],
+        )
+        assert width <= room or len(name) == 1
+        assert shorter == name if len(name) == 1 else name.startswith(shorter.removesuffix("…"))
+        assert shorter.endswith("…") == (len(name) > 1)
+    whole = "() => cut(new OffscreenCanvas(9, 9).getContext('2d'), '床前', 500)"
+    assert opened.evaluate(whole) == "床前"
 
 
 @pytest.mark.slow

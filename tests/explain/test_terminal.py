@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from mingyue import language
 from mingyue.errors import UserError
 from mingyue.explain.exhibit import Exhibit, Verdict
 from mingyue.explain.pages import dimensions, turned
@@ -135,6 +136,8 @@ def test_what_is_left_out_is_said():
 def test_the_page_is_named_with_how_to_turn_it():
     panel = panels(POEM[:4])[0]
     assert "layer 1 · head 2" in drawn(panel)[0]
+    with language.speaking("zh"):
+        assert "层 1 · 头 2" in drawn(panel)[0] and "--layer" in drawn(panel)[0]
     assert "--layer 0, 1 --head 0 … 2" in drawn(panel)[0]
     other = turned(exhibit(panel), {"layer": "0", "head": "1"}).panels[0]
     assert "layer 0 · head 1" in drawn(other)[0]

@@ -1,7 +1,7 @@
 """A newcomer's folder: small texts under the names that the documents use, and small runs.
 
-Commands run as they are written, but ``tang`` and ``songci`` stand for a few random verses, and
-trainings are made of a few steps of a tiny model.
+Commands run as they are written, but ``tang`` and ``songci`` stand for a few random verses,
+trainings are made of a few steps of a tiny model, and all exhibits are two that train nothing.
 """
 
 import io
@@ -12,12 +12,23 @@ from pathlib import Path
 
 import pytest
 
+from mingyue.cli import exhibits as listing
 from mingyue.cli.main import main
+from mingyue.explain import catalogue, figure
+from mingyue.explain.figure import fonts
 
 TINY = shlex.split(
     "--steps 3 --d-model 32 --n-layer 1 --n-head 2 --block-size 32 --batch-size 4 --d-head 16"
 )
+KINDS = {
+    "lstm": shlex.split("--steps 3 --d-model 16 --n-layer 1 --block-size 32 --batch-size 4"),
+    "gru": shlex.split("--steps 3 --d-model 16 --n-layer 1 --block-size 32 --batch-size 4"),
+    "word2vec": shlex.split("--steps 3 --d-model 32 --block-size 32 --batch-size 4"),
+    "ngram": [],
+}
 CHARACTERS = "床前明月光疑是地上霜举头望低思故乡春眠不觉晓处闻啼鸟夜来风雨声花落知多少"
+
+ALL_EXHIBITS = ("pairs", "heads")
 
 Run = Callable[[str], None]
 
@@ -38,6 +49,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a line of a shell block: a ``mingyue`` command, perhaps with ``echo … |`` before it."""
+    every = {definition.name: definition for definition in catalogue.all_exhibits()}
+    monkeypatch.setattr(catalogue, "find", every.__getitem__)
+    for module in (catalogue, listing):
+        monkeypatch.setattr(module, "all_exhibits", lambda: [every[n] for n in ALL_EXHIBITS])
+    if fonts.installed([*fonts.SANS, *fonts.SERIF], look_again=True) is None:
+        monkeypatch.setattr(figure, "find", lambda *_: ["DejaVu Sans"])
 
     def one(line: str) -> None:
         before, _, after = line.rpartition(" | ")
@@ -58,7 +75,9 @@ def _small(words: list[str]) -> list[str]:
         rest = _without_minutes([w for w in rest if w != source])
         if "--out" not in rest:
             rest += ["--out", str(_free(Path(source or "tang").stem))]
-        return [command, _text(source or "tang"), *rest, *_blank(source or "tang"), *TINY]
+        kind = rest[rest.index("--model") + 1] if "--model" in rest else "gpt"
+        tiny = KINDS.get(kind, TINY)
+        return [command, _text(source or "tang"), *rest, *_blank(source or "tang"), *tiny]
     if command == "data" and source is not None:
         return [command, _text(source), *rest[1:], *_blank(source)]
     return words

@@ -74,7 +74,10 @@ def _small_training(source: str, out: str, **said: Any) -> object:
     tiny = dict(zip(names, map(int, TINY[1::2]), strict=True))
     shape = {name: tiny[name] for name in ("d_model", "n_layer", "n_head", "block_size", "d_head")}
     said = {name: value for name, value in said.items() if name not in ("minutes", "steps")}
-    said["model"] = {**said.get("model", {}), **shape}
+    model = said.get("model", {})
+    if model.get("kind", "gpt") == "gpt":  # the others' sizes come with their commands
+        model = {**model, **shape}
+    said["model"] = model
     text = "verses.txt" if source in ("tang", "songci") else source
     settings = {"steps": 3, "batch_size": 4, "data": {"documents": "blank"}, **said}
     return _train(text, out, **settings)

@@ -10,7 +10,7 @@ from mingyue.errors import UserError
 from mingyue.explain.catalogue import all_exhibits
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs
 from mingyue.explain.pages import dimensions, option, plain
-from mingyue.language import tr
+from mingyue.language import tr, translated
 
 
 def print_list(*, as_json: bool = False) -> None:
@@ -110,13 +110,16 @@ def check_pages(definition: Definition, exhibit: Exhibit, pages: Mapping[str, st
 
 
 def _about(definition: Definition) -> dict[str, Any]:
+    knobs = definition.knobs.model_json_schema().get("properties", {})
+    for knob in knobs.values():
+        knob["description"] = translated(knob.get("description", ""))
     return {
         "name": definition.name,
         "spec": definition.spec,
         "title": definition.title(),
         "brief": definition.brief(),
         "texts": list(definition.texts),
-        "knobs": definition.knobs.model_json_schema().get("properties", {}),
+        "knobs": knobs,
     }
 
 
@@ -145,7 +148,7 @@ def _meaning(field: Any) -> str:
         for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
         if (bound := getattr(part, name, None)) is not None
     ]
-    said = field.description or ""
+    said = translated(field.description or "")
     if bounds:
         said += f" ({', '.join(bounds)})"
     if field.default not in (None, "", ()):

@@ -9,7 +9,7 @@ from mingyue.cli.flags import SWITCH, Flag, Panel, Place
 from mingyue.language import tr
 
 if TYPE_CHECKING:
-    from mingyue.model.gpt import GPT
+    from mingyue.model.language_model import LanguageModel
     from mingyue.text.tokenizer import Tokenizer
 
 EXAMPLES = """
@@ -73,32 +73,57 @@ def run(given: dict[str, Any]) -> int:
     return 0
 
 
-def parameters_by_part(model: "GPT") -> dict[str, int]:
+_PARTS = {
+    "attention.": "attention",
+    "ffn.": "feedforward",
+    "embedding.": "embedding",
+    "position.": "position",
+    "company.": "head",
+    "head.": "head",
+    "_ih_l": "input",
+    "_hh_l": "recurrent",
+}
+"""What is in the name of a parameter, and the part of the model it belongs to."""
+
+
+def parameters_by_part(model: "LanguageModel") -> dict[str, int]:
     """How many numbers each part of the model has learned. Shared ones count once."""
+    from mingyue.model.ngram import Ngram
+
     parts: dict[str, int] = {}
-    names = {"embedding": "embedding", "position": "position", "head": "head"}
     for name, parameter in model.named_parameters():
-        words = name.split(".")
-        if words[0] == "blocks":
-            part = {"attention": "attention", "ffn": "feedforward"}.get(words[2], "norms")
-        else:
-            part = names.get(words[0], "norms")
+        part = next((part for word, part in _PARTS.items() if word in name), "norms")
         parts[part] = parts.get(part, 0) + parameter.numel()
+    if isinstance(model, Ngram):
+        parts = {f"{n}-grams": len(model.keys(n)) for n in range(1, model.config.order + 1)}
     return parts
 
 
-def _model(model: "GPT", tokenizer: "Tokenizer", family: str) -> Rows:
+def _model(model: "LanguageModel", tokenizer: "Tokenizer", family: str) -> Rows:
+    from mingyue.cli.shape import kinds
+
     c = model.config
     heads = str(c.n_head) if c.kv_heads == c.n_head else f"{c.n_head} / {c.kv_heads}"
-    kinds = [c.position, c.activation, c.norm]
-    kinds += ["qk_norm"] * c.qk_norm + ["bias"] * c.bias + ["tied"] * c.tie_embeddings
+    blocks = (tr("blocks"), c.n_layer)
+    rows: Rows = []
+    match c.kind:
+        case "gpt":
+            rows = [
+                blocks,
+                (tr("heads"), tr("{heads}, each {width} wide", heads=heads, width=c.head_width)),
+                ("d_model", c.d_model),
+                (tr("feed-forward width"), c.ffn_width),
+                ("block_size", c.block_size),
+            ]
+        case "lstm" | "gru":
+            rows = [blocks, ("d_model", c.d_model), ("block_size", c.block_size)]
+        case "word2vec":
+            rows = [("d_model", c.d_model), ("window", c.window), ("negatives", c.negatives)]
+        case "ngram":
+            rows = [("order", c.order)]
     return [
-        (tr("blocks"), c.n_layer),
-        (tr("heads"), tr("{heads}, each {width} wide", heads=heads, width=c.head_width)),
-        ("d_model", c.d_model),
-        (tr("feed-forward width"), c.ffn_width),
-        ("block_size", c.block_size),
-        (tr("kinds"), ", ".join(kinds)),
+        *rows,
+        (tr("kinds"), ", ".join(kinds(c))),
         (tr("tokenizer"), tr("{kind}, {n} tokens", kind=tokenizer.kind, n=tokenizer.vocab_size)),
         (tr("layout for transformers"), family),
     ]
@@ -114,8 +139,11 @@ def part_rows(parts: Mapping[str, int]) -> Rows:
         "attention": tr("attention"),
         "feedforward": tr("feed-forward"),
         "norms": tr("norms"),
+        "input": tr("gates: from the token"),
+        "recurrent": tr("gates: from the state"),
         "head": tr("output head"),
     }
+    words |= {part: part for part in parts if part not in words}
     total = sum(parts.values())
     width = len(number(total))  # no wider than needed: a narrow terminal would break the lines
     rows: Rows = [

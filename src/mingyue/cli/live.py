@@ -28,6 +28,7 @@ from mingyue.cli.screen import (
     short,
     visible,
 )
+from mingyue.cli.shape import kinds, size
 from mingyue.cli.waiting import Barred
 from mingyue.errors import UserError
 from mingyue.language import tr
@@ -54,6 +55,7 @@ class Live(Barred, Observer):
         self.console = console()
         self.source = source or ""
         self.verse = False
+        self.kind = "gpt"
         self.load = Load()
         self._last = time.monotonic()
         if is_live(self.console):
@@ -79,7 +81,7 @@ class Live(Barred, Observer):
         print_choices(self.console, choices)
 
     def on_start(self, run: RunInfo) -> None:
-        self.verse = _is_verse(run.out)
+        self.verse, self.kind = _is_verse(run.out), run.model.kind
         self.console.print()
         print_pairs(self.console, _chosen(run, self.source))
         self.console.print()
@@ -112,9 +114,9 @@ class Live(Barred, Observer):
             self._bar.stop()
         self.console.print()
         self.console.print(visible(result.message), style="bold")
-        print_pairs(self.console, _result(result))
+        print_pairs(self.console, _result(result, self.kind))
         self.console.print(f"\n{tr('next:')}")
-        for command in _next(result, verse=self.verse):
+        for command in _next(result, self.kind, verse=self.verse):
             self.console.print(f"  {command}", style="cyan", soft_wrap=True)
 
     def _fitting(self, parts: list[str]) -> list[str]:
@@ -221,19 +223,6 @@ def _chosen(run: RunInfo, source: str) -> list[tuple[str, object]]:
             val=val,
         )
     )
-    heads = m.n_head if m.kv_heads == m.n_head else f"{m.n_head}/{m.kv_heads}"
-    shape = tr(
-        "{parameters} parameters: {layers}, {heads}, d_model {width}, "
-        "block_size {block}, vocabulary {vocab}",
-        parameters=number(run.parameters),
-        layers=tr("1 block") if m.n_layer == 1 else tr("{n} blocks", n=m.n_layer),
-        heads=tr("1 head") if m.n_head == 1 else tr("{n} heads", n=heads),
-        width=m.d_model,
-        block=m.block_size,
-        vocab=number(m.vocab_size),
-    )
-    kinds = [m.position, m.activation, m.norm]
-    kinds += ["qk_norm"] * m.qk_norm + ["bias"] * m.bias + ["tied"] * m.tie_embeddings
     step = tr(
         "{optimizer}, {schedule}, {tokens} tokens a step ({rows} rows)",
         optimizer=c.optimizer,
@@ -251,7 +240,7 @@ def _chosen(run: RunInfo, source: str) -> list[tuple[str, object]]:
         length += tr(", goes on after step {step}", step=number(run.first_step))
     return [
         (tr("text"), f"{source}: {text}" if source else text),
-        (tr("model"), f"{shape}; {', '.join(kinds)}"),
+        (tr("model"), f"{size(m, run.parameters)}; {', '.join(kinds(m))}"),
         (tr("learning"), step),
         (tr("machine"), ", ".join(machine)),
         (tr("length"), length),
@@ -259,21 +248,26 @@ def _chosen(run: RunInfo, source: str) -> list[tuple[str, object]]:
     ]
 
 
-def _result(result: RunResult) -> list[tuple[str, Any]]:
+def _result(result: RunResult, kind: str) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = [(tr("run"), result.out)]
     if result.best_loss is not None:
-        value = tr(
-            "{loss} nats per token (step {step})",
-            loss=f"{result.best_loss:.3f}",
-            step=number(result.best_step or 0),
+        loss = f"{result.best_loss:.3f}"
+        value = (
+            tr("{loss} nats per pair", loss=loss)
+            if kind == "word2vec"
+            else tr("{loss} nats per token", loss=loss)
         )
+        if result.best_step:
+            value += tr(" (step {step})", step=number(result.best_step))
         rows.append((tr("held-out loss"), value))
     return [*rows, (tr("time"), duration(result.seconds))]
 
 
-def _next(result: RunResult, *, verse: bool) -> list[str]:
+def _next(result: RunResult, kind: str, *, verse: bool) -> list[str]:
     run = shlex.quote(str(result.out))
     write = f"mingyue write {run} 床前明月光" if verse else f"mingyue write {run}"
+    if kind == "word2vec":
+        write = f"mingyue train --embeddings {run}/model.safetensors"
     if result.reason == "interrupted":
         return [f"mingyue train --out {run} --resume", write]
-    return [write, f"mingyue eval {run}"]
+    return [write] if kind == "word2vec" else [write, f"mingyue eval {run}"]

@@ -51,6 +51,13 @@ def model() -> Panel:
     return Panel(
         tr("Model"),
         [
+            Flag(
+                "kind",
+                choice("gpt", "lstm", "gru", "ngram", "word2vec"),
+                tr("what kind of model; all but gpt are for comparison"),
+                "gpt",
+                "--model",
+            ),
             Flag("n_layer", whole(0, 1000), tr("blocks on top of each other"), "4"),
             Flag("n_head", whole(), tr("attention heads in a block"), "4"),
             Flag(
@@ -97,7 +104,17 @@ def model() -> Panel:
                 tr("two"),
                 "--tie/--untie",
             ),
+            Flag(
+                "causal",
+                SWITCH,
+                tr("see only what came before, or both sides and guess masked tokens"),
+                tr("before"),
+                "--causal/--bidirectional",
+            ),
             Flag("dropout", real(least=0, below=1), tr("share of numbers dropped at random"), "0"),
+            Flag("order", whole(1, 9), tr("of ngram: tokens, the guessed one included"), "4"),
+            Flag("window", whole(1, 100), tr("of word2vec: company on either side"), "5"),
+            Flag("negatives", whole(1, 1000), tr("of word2vec: random tokens for a pair"), "5"),
         ],
     )
 

@@ -31,8 +31,8 @@ from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
-from mingyue.model.gpt import GPT
-from mingyue.model.loss import IGNORED, cross_entropy
+from mingyue.model.language_model import LanguageModel
+from mingyue.model.loss import IGNORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,14 @@ class Loss:
 
 @torch.no_grad()
 def evaluate(
-    model: GPT,
+    model: LanguageModel,
     tokens: Tokens,
     *,
     end_id: int,
     batch_size: int = 32,
     stride: int | None = None,
     max_tokens: int | None = None,
+    own_terms: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Loss:
     """Score held-out documents.
@@ -85,14 +86,18 @@ def evaluate(
     ``batch_size`` times ``block_size`` tokens, padding included, are computed at once.
     ``max_tokens`` scores only so many, the first ones, at least one. ``stride`` is half the block
     unless given, with ``max_tokens`` the whole block. ``progress`` hears the part done, 0 to 1.
+    With ``own_terms`` a model that predicts no next token is measured by what it learns instead,
+    masked tokens or Word2Vec's pairs, and its nats are those of one of them.
 
     Raises:
         UserError: there is no document, the stride is not between 1 and ``block_size``, or the
-            model sees both directions and so predicts nothing.
+            model predicts no next token.
     """
     block_size = model.config.block_size
     if stride is None:
         stride = block_size if max_tokens is not None else max(1, block_size // 2)
+    if not (own_terms or model.predicts):
+        raise UserError(_silent(model))
     _check(model, tokens, batch_size, stride)
     lengths = lengths_within(tokens, max_tokens)
     rows = windows(lengths, block_size, stride)
@@ -100,7 +105,7 @@ def evaluate(
     losses: list[Tensor] = []
     with evaluating(model):
         for batch in _batches(rows, batch_size * block_size):
-            losses.append(_nats(model, *_to_device(model, *_load(tokens, batch, end_id))))
+            losses.append(model.nats(*_to_device(model, *_load(tokens, batch, end_id))))
             done += int(batch[:, 3].sum())
             if progress is not None:
                 progress(done / total)
@@ -132,17 +137,6 @@ def _text_sizes(tokens: Tokens, lengths: np.ndarray) -> tuple[int, int]:
         characters -= round(last_characters * share[0] / max(1, share[1]))
         size -= round(last_size * share[0] / max(1, share[1]))
     return characters, size
-
-
-def _nats(model: GPT, ids: Tensor, targets: Tensor) -> Tensor:
-    """The summed loss at the targets that count; ids, targets [B, T] → scalar on the device.
-
-    Logits are the dearest part of a small model; padding and what a window only reads get none.
-    """
-    counted = (targets != IGNORED).flatten()  # [B · T]
-    x = model.hidden(ids).flatten(0, 1)[counted]  # [n, C]
-    wanted = targets.flatten()[counted]  # [n]
-    return cross_entropy(x, model.unembedding, wanted).float() * len(wanted)  # a sum again
 
 
 def windows(lengths: np.ndarray, block_size: int, stride: int) -> np.ndarray:
@@ -190,15 +184,17 @@ def _load(tokens: Tokens, rows: np.ndarray, end_id: int) -> tuple[np.ndarray, np
     return ids, targets
 
 
-def _to_device(model: GPT, *arrays: np.ndarray) -> list[Tensor]:
-    return [torch.from_numpy(array).to(model.unembedding.device) for array in arrays]
+def _to_device(model: LanguageModel, *arrays: np.ndarray) -> list[Tensor]:
+    return [torch.from_numpy(array).to(model.device) for array in arrays]
 
 
-def _check(model: GPT, tokens: Tokens, batch_size: int, stride: int) -> None:
-    if not model.config.causal:
-        raise UserError(
-            tr("this model sees both directions (causal is off), so it has no next-token loss")
-        )
+def _silent(model: LanguageModel) -> str:
+    if model.config.kind == "word2vec":
+        return tr("Word2Vec learns what stands near what, so it has no next-token loss")
+    return tr("this model sees both directions (causal is off), so it has no next-token loss")
+
+
+def _check(model: LanguageModel, tokens: Tokens, batch_size: int, stride: int) -> None:
     if not tokens.n_documents or not tokens.n_tokens:
         raise UserError(tr("there is no held-out text to evaluate on"))
     if not 1 <= stride <= model.config.block_size:

@@ -45,7 +45,10 @@ class Exhibit:
 
 
 class Knobs(Settings):
-    """What can be turned; each exhibit adds its own. Descriptions are words for the reader."""
+    """What can be turned; each exhibit adds its own.
+
+    Descriptions are words for the reader, literals in English; they are translated where shown.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

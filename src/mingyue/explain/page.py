@@ -19,12 +19,17 @@ import numpy as np
 from mingyue import language
 from mingyue.explain.colours import hexes, limits, ramp, theme
 from mingyue.explain.exhibit import Exhibit
-from mingyue.explain.panels import Matrix, Scale, Strip
-from mingyue.language import Language, tr
+from mingyue.explain.panels import Matrix, Paged, Scale, Strip
+from mingyue.language import Language, tr, translated
 from mingyue.text.files import write_atomic
 
 LOCALES: dict[Language, str] = {"en": "en", "zh": "zh-Hans"}
 _SCALES: tuple[Scale, ...] = ("share", "signed", "size")
+_SCRIPTS = (
+    *("data", "elements", "colours", "tip"),  # what every drawing needs
+    *("turning", "cells", "matrix", "plots", "curves", "lists"),  # a kind of panel each
+    *("exhibits", "start"),  # the whole; the last one begins
+)
 _N_COLOURS = 65  # of a ramp; the page blends between them
 
 
@@ -62,7 +67,7 @@ def render(exhibits: Mapping[Language, Sequence[Exhibit]]) -> str:
 <div id="app"></div>
 <script type="application/json" id="data">{_inside_script(data)}</script>
 <script>
-{_asset("page.js")}
+{_script()}
 </script>
 </body>
 </html>
@@ -102,6 +107,7 @@ def pack(
         each: {
             "lang": LOCALES[each],
             "words": words[each],
+            "names": _names(of_language, each),
             "exhibits": [packed(exhibit) for exhibit in of_language],
         }
         for each, of_language in exhibits.items()
@@ -138,6 +144,18 @@ def _words(of: Language) -> dict[str, str]:
         }
 
 
+def _names(exhibits: Sequence[Exhibit], of: Language) -> dict[str, str]:
+    """What the kinds of pages are called in a language."""
+    with language.speaking(of):
+        panels = [panel for exhibit in exhibits for panel in exhibit.panels]
+        return {
+            name: translated(name)
+            for panel in panels
+            if isinstance(panel, Paged)
+            for name in panel.pages
+        }
+
+
 def _inks() -> str:
     """The colours of both themes as variables of the style sheet."""
 
@@ -152,6 +170,11 @@ def _inks() -> str:
 @media (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {dark} }} }}
 :root[data-theme="light"] {{ color-scheme: light; {light} }}
 :root[data-theme="dark"] {{ color-scheme: dark; {dark} }}"""
+
+
+def _script() -> str:
+    """The page's program: its files one after another, as one script with one set of names."""
+    return '"use strict";\n' + "\n".join(_asset(f"page/{name}.js") for name in _SCRIPTS)
 
 
 def _asset(name: str) -> str:

@@ -11,8 +11,14 @@ from typing import Literal
 
 import numpy as np
 
+from mingyue.language import translated
+
 Pages = Mapping[str, Sequence[str]]
-"""Names of the leading dimensions and of each page in them: {"layer": ["0", "1"], …}."""
+"""Names of the leading dimensions and of each page in them: {"layer": ["0", "1"], …}.
+
+The names are English words, since they are options too (``--layer 1``); they are translated where
+they are shown.
+"""
 
 Scale = Literal["share", "signed", "size"]
 """How numbers become colours: shares from 0 to 1; both signs around 0; from least to most."""
@@ -124,7 +130,7 @@ def page_of(panel: Paged, wanted: Sequence[int] | None = None) -> tuple[np.ndarr
     numbers = list(panel.page if wanted is None else wanted)
     numbers += [0] * (len(panel.pages) - len(numbers))
     names = [
-        f"{name} {labels[i]}"
+        f"{translated(name)} {labels[i]}"
         for i, (name, labels) in zip(numbers, panel.pages.items(), strict=True)
     ]
     return panel.values[tuple(numbers)], names

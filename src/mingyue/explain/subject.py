@@ -44,8 +44,15 @@ class Subject:
         the context is cut at its end; the notes say so.
 
         Raises:
-            UserError: nothing of the text is left.
+            UserError: nothing of the text is left, or the model is no Transformer.
         """
+        if not isinstance(writer.model, GPT):
+            raise UserError(
+                tr(
+                    "this run is a model of the kind {kind}; exhibits look inside a GPT",
+                    kind=writer.model.config.kind,
+                )
+            )
         tokenizer, config = writer.tokenizer, writer.model.config
         prompt = prepare(
             text[: 8 * config.block_size], tokenizer, config.changed(position="none"), "drop"
@@ -72,6 +79,7 @@ class Subject:
 
     @property
     def model(self) -> GPT:
+        assert isinstance(self.writer.model, GPT)
         return self.writer.model
 
     @property

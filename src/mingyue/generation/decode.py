@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from mingyue.errors import UserError
 from mingyue.generation.sampling import Sampling, draw
 from mingyue.language import tr
-from mingyue.model.cache import KVCache
-from mingyue.model.gpt import GPT
+from mingyue.model.cache import Cache
+from mingyue.model.language_model import LanguageModel
 from mingyue.model.step import Step
 
 _CHANCES_AT_ONCE = 256
@@ -40,7 +40,7 @@ class Decoding:
 
     def __init__(
         self,
-        model: GPT,
+        model: LanguageModel,
         prompt: Sequence[int],
         sampling: Sampling,
         seeds: Sequence[int],
@@ -63,8 +63,12 @@ class Decoding:
             raise UserError(
                 tr("this model sees both directions (causal is off), so it cannot go on writing")
             )
+        if model.config.kind == "word2vec":
+            raise UserError(
+                tr("Word2Vec learns what stands near what, not what comes next: it cannot write")
+            )
         self.model, self.sampling, self._fast = model, sampling, fast
-        self.limit = model.config.block_size
+        self.limit = model.context
         window = list(prompt)[-self.limit :]
         self._capacity = min(self.limit, len(window) + _ROOM)  # of the cache; it grows
         self._windows = [list(window) for _ in seeds]  # ids that each row sees
@@ -82,7 +86,7 @@ class Decoding:
             self._seen = torch.zeros(shape, dtype=torch.bool, device=self._device)
             self._seen[:, self._ids(prompt)] = True
             self._seen[:, self._unpenalised] = False
-        self._cache: KVCache
+        self._cache: Cache
         self._latest = self._ids([0] * len(seeds))  # [rows], the token of each chosen last
         self._logits: Tensor | None = self._prefill([window])  # [1, V], as all begin alike
         if not torch.isfinite(self._logits).all():
@@ -183,7 +187,7 @@ class Decoding:
 
     @property
     def _device(self) -> torch.device:
-        return self.model.unembedding.device
+        return self.model.device
 
     def _ids(self, ids: object) -> Tensor:
         return torch.tensor(ids, dtype=torch.long, device=self._device)

@@ -8,7 +8,7 @@ asked for, never from what was there or how long something took.
 
 from mingyue.errors import UserError
 from mingyue.language import tr
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.model.packed import Precision
 from mingyue.model.step import Step
 from mingyue.settings import Settings
@@ -27,7 +27,7 @@ class Form(Settings):
     precision: Precision = "fp32"
     compile: bool | None = None
 
-    def step(self, model: GPT, n: int, length: int) -> type[Step] | None:
+    def step(self, model: LanguageModel, n: int, length: int) -> type[Step] | None:
         """What writes ``n`` samples of ``length`` tokens; None for the model itself.
 
         Raises:

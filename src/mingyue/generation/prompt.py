@@ -68,7 +68,7 @@ def prepare(text: str, tokenizer: Tokenizer, config: ModelConfig, unknown: Unkno
         shown = " ".join(map(_shown, dropped))
         notes.append(tr("left out of the prompt, as unknown: {characters}", characters=shown))
     ids = [tokenizer.end_id, *tokenizer.encode(text)]
-    if len(ids) > config.block_size:
+    if config.kind == "gpt" and len(ids) > config.block_size:
         sizes = {"tokens": len(ids) - 1, "limit": config.block_size}
         if config.position == "learned":
             raise UserError(

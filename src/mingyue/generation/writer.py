@@ -22,6 +22,7 @@ from mingyue.generation.writing import Completion, Request, Writing
 from mingyue.interop.run_folder import load_model
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.model.packed import Precision
 from mingyue.model.step import Step
 from mingyue.text.tokenizer import Tokenizer
@@ -49,7 +50,7 @@ class Writer:
 
     def __init__(
         self,
-        model: GPT,
+        model: LanguageModel,
         tokenizer: Tokenizer,
         about: Mapping[str, Any] | None = None,
         precision: Precision = "fp32",
@@ -74,6 +75,7 @@ class Writer:
             return None
         step = self._steps.get(kind)
         if step is None or not step.fits(self.model):
+            assert isinstance(self.model, GPT)
             step = self._steps[kind] = kind(self.model, self.precision)
         return step
 

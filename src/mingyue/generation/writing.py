@@ -16,7 +16,7 @@ from mingyue.generation.prompt import Prompt, Unknown
 from mingyue.generation.sampling import Sampling
 from mingyue.interop.run_folder import never_written
 from mingyue.language import tr
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.model.step import Step
 from mingyue.settings import Settings
 from mingyue.text.tokenizer import Tokenizer
@@ -87,7 +87,7 @@ class Writing:
 
     def __init__(
         self,
-        model: GPT,
+        model: LanguageModel,
         tokenizer: Tokenizer,
         fast: Step | None,
         prompt: Prompt,
@@ -95,8 +95,8 @@ class Writing:
         seeds: Sequence[int],
         request: Request,
     ):
-        self.prompt, self.end_id, self.limit = prompt, tokenizer.end_id, model.config.block_size
-        self.max_tokens = request.max_tokens or min(self.limit, _TOKENS)
+        self.prompt, self.end_id, self.limit = prompt, tokenizer.end_id, model.context
+        self.max_tokens = request.max_tokens or min(model.config.block_size, _TOKENS)
         self.streams = [
             _Stream(seed, Pieces(tokenizer.decode_stream(), request.stop)) for seed in seeds
         ]

@@ -56,6 +56,8 @@ def save_gguf(folder: str | Path, path: str | Path, stored: Stored = "f32") -> N
     folder, path = Path(folder), Path(path)
     model, tokenizer, _ = load_model(folder)
     state = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    if not isinstance(model, GPT):
+        raise UserError(tr("llama.cpp has no models of the kind {kind}", kind=model.config.kind))
     family = _family(model.config)
     writer = gguf.GGUFWriter(None, family.MODEL_TYPE)
     writer.add_name(path.stem)

@@ -40,7 +40,9 @@ from mingyue.interop.weights import (
 )
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
+from mingyue.model.making import make_model
+from mingyue.model.ngram import Ngram
 from mingyue.text.files import write_atomic
 from mingyue.text.tokenizer import Tokenizer
 
@@ -56,11 +58,20 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*\.safetensors")
 
 def family_of(config: ModelConfig) -> ModuleType:
     """The first family that holds such a model exactly."""
-    return next(family for family in FAMILIES if family.expresses(config))
+    return next(family for family in FAMILIES if _expresses(family, config))
+
+
+def _expresses(family: ModuleType, config: ModelConfig) -> bool:
+    """Whether the family has such models, all of which but ours are GPTs."""
+    return family is native or (config.kind == "gpt" and family.expresses(config))
 
 
 def save_model(
-    model: GPT, tokenizer: Tokenizer, folder: str | Path, *, about: Mapping[str, Any] | None = None
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    folder: str | Path,
+    *,
+    about: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the six files, each whole or not at all; ``about`` goes into ``mingyue.json``.
 
@@ -81,7 +92,7 @@ def save_model(
 
 def load_model(
     folder: str | Path, device: str | torch.device = "cpu"
-) -> tuple[GPT, Tokenizer, dict[str, Any]]:
+) -> tuple[LanguageModel, Tokenizer, dict[str, Any]]:
     """A model in fp32 and evaluation mode, its tokenizer, and what ``mingyue.json`` says.
 
     Raises:
@@ -108,7 +119,7 @@ def load_model(
     return model.to(device).eval(), tokenizer, about
 
 
-def load_weights(folder: Path, raw: Mapping[str, Any]) -> GPT:
+def load_weights(folder: Path, raw: Mapping[str, Any]) -> LanguageModel:
     """The model that ``config.json`` (``raw``) describes, with the weights of the folder.
 
     Raises:
@@ -149,19 +160,23 @@ def _our_config(family: ModuleType, raw: Mapping[str, Any]) -> ModelConfig | Non
         if family is native:
             raise
         return None
-    if not family.expresses(config):
+    if not _expresses(family, config):
         return None
     same = all(raw.get(name) == value for name, value in family.to_config(config).items())
     return config if same else None
 
 
-def _build(config: ModelConfig, family: ModuleType, weights: "_Weights", folder: Path) -> GPT:
+def _build(
+    config: ModelConfig, family: ModuleType, weights: "_Weights", folder: Path
+) -> LanguageModel:
     names = family.names(config)
     check(weights.shapes(), parameter_shapes(config), names, folder)
     check_constants(weights, names)
     with torch.random.fork_rng(devices=[]):  # a model starts random, ours for a moment only
-        model = GPT(config)
+        model = make_model(config)
     fill(model, weights, names, folder)
+    if isinstance(model, Ngram) and not model.sound():
+        raise UserError(tr("{path}: damaged: its counts are none", path=folder / WEIGHTS))
     return model
 
 
@@ -223,7 +238,7 @@ def _weight_files(folder: Path) -> list[Path]:
     return [folder / file for file in files]
 
 
-def _config(model: GPT, tokenizer: Tokenizer, family: ModuleType) -> dict[str, Any]:
+def _config(model: LanguageModel, tokenizer: Tokenizer, family: ModuleType) -> dict[str, Any]:
     return {
         "architectures": [family.ARCHITECTURE],
         "model_type": family.MODEL_TYPE,
@@ -231,7 +246,7 @@ def _config(model: GPT, tokenizer: Tokenizer, family: ModuleType) -> dict[str, A
         "bos_token_id": tokenizer.end_id,
         "eos_token_id": tokenizer.end_id,
         "pad_token_id": tokenizer.end_id if tokenizer.pad_id is None else tokenizer.pad_id,
-        "dtype": str(model.unembedding.dtype).removeprefix("torch."),
+        "dtype": str(next(iter(model.state_dict().values())).dtype).removeprefix("torch."),
         "mingyue": model.config.model_dump(mode="json"),
     }
 

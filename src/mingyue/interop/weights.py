@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
-from mingyue.model.gpt import GPT
+from mingyue.model.making import make_model
 
 
 @dataclass(frozen=True)
@@ -62,19 +62,12 @@ class WrongConstant(Exception):
     """A stored tensor does not have the fixed value that the table promises."""
 
 
-class _Shapes(GPT):
-    """A model that is never filled."""
-
-    def initialise(self) -> None:
-        """Draw nothing: on no memory that means a second of imports for torch."""
-
-
 def parameter_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     """Name and shape of every parameter of such a model, without taking memory for it."""
     if config.position != "learned":  # the others have no parameters, only angles to compute
         config = config.changed(position="none")
     with torch.device("meta"):
-        return {name: tuple(t.shape) for name, t in _Shapes(config).state_dict().items()}
+        return {name: tuple(t.shape) for name, t in make_model(config).state_dict().items()}
 
 
 def export(parameters: Mapping[str, Tensor], names: Names) -> dict[str, Tensor]:
@@ -96,7 +89,9 @@ def fill(model: nn.Module, source: Source, names: Names, path: Path) -> None:
     parameters = model.state_dict()  # the same memory as the model's
     for match in names.matches:
         parts = [source.tensor(_stored(name, names, shortened)) for name in match.theirs]
-        if not all(part.is_floating_point() for part in parts):
+        if parameters[match.ours].is_floating_point() and not all(
+            part.is_floating_point() for part in parts
+        ):
             raise UserError(
                 tr(
                     "{path}: {name} does not hold floating-point numbers",

@@ -6,11 +6,26 @@ costs one row instead of a whole triangle.
 """
 
 from collections.abc import Sequence
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
 
 from mingyue.model.config import ModelConfig
+
+
+class Cache(Protocol):
+    """What any model keeps of the tokens it has read, for a batch of sequences."""
+
+    length: int  # tokens read so far
+
+    def pick(self, rows: Sequence[int], capacity: int) -> Self:
+        """A copy with these rows of the batch, and another capacity."""
+        ...
+
+    def to(self, dtype: torch.dtype) -> Self:
+        """This cache itself, its numbers in another type from now on."""
+        ...
 
 
 class LayerCache:

@@ -5,6 +5,7 @@ The defaults are today's common decoder (RoPE, RMSNorm, SwiGLU, QK-norm: the Qwe
 Any word may be changed by itself; what cannot work is refused in one line.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -16,6 +17,7 @@ from mingyue.settings import Settings
 Position = Literal["learned", "sinusoidal", "rope", "alibi", "none"]
 Activation = Literal["gelu", "gelu_tanh", "swiglu", "relu2"]
 Norm = Literal["rmsnorm", "layernorm"]
+Kind = Literal["gpt", "lstm", "gru", "ngram", "word2vec"]
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -38,10 +40,14 @@ class RopeConfig(Settings):
 class ModelConfig(Settings):
     """The shape of a GPT. Widths left at ``None`` follow from the others.
 
+    ``kind`` may also be one of the models that a GPT is compared with; each takes those few of
+    the settings that ``ASKED_OF`` names.
+
     Raises:
         UserError: when the numbers contradict each other, saying which and how.
     """
 
+    kind: Kind = "gpt"
     vocab_size: Count
     block_size: Count = 256
     n_layer: Annotated[int, Field(ge=0, le=1000)] = 4
@@ -60,6 +66,14 @@ class ModelConfig(Settings):
     tie_embeddings: bool = False
     dropout: float = Field(default=0.0, ge=0, lt=1)
     causal: bool = True
+    order: Annotated[int, Field(ge=1, le=9)] = 4
+    """n-gram: how many tokens, the guessed one included."""
+    entries: tuple[Annotated[int, Field(ge=0, le=10**12)], ...] = ()
+    """n-gram: how many different ones of each length were counted."""
+    window: Annotated[int, Field(ge=1, le=100)] = 5
+    """Word2Vec: so many tokens on either side are company."""
+    negatives: Annotated[int, Field(ge=1, le=1000)] = 5
+    """Word2Vec: random tokens for each pair."""
 
     @property
     def head_width(self) -> int:
@@ -102,6 +116,10 @@ class ModelConfig(Settings):
     @property
     def products(self) -> int:
         """Weights that are multiplied with for each token: all matrices, the head included."""
+        if self.kind != "gpt":
+            gates = {"lstm": 4, "gru": 3}.get(self.kind, 0)
+            scored = self.vocab_size if gates else 2 * self.window * (1 + self.negatives)
+            return gates * 2 * self.n_layer * self.d_model**2 + scored * self.d_model
         C, H, Hkv, D, F = (
             self.d_model,
             self.n_head,
@@ -120,11 +138,23 @@ class ModelConfig(Settings):
         makes two such products for each of the forward pass. Attention counts all T columns of
         the square, as computed, not the half the mask leaves.
         """
-        attention = 2 * self.n_layer * T * self.n_head * self.head_width
+        attention = 2 * self.n_layer * T * self.n_head * self.head_width * (self.kind == "gpt")
         return 3 * 2 * (self.products + attention)
 
     @model_validator(mode="after")
     def _shapes_agree(self) -> Self:
+        if self.kind == "ngram" and len(self.entries) not in (0, self.order):
+            raise UserError(
+                tr(
+                    "entries: {n} numbers, but an n-gram model of order {order} has {order}",
+                    n=len(self.entries),
+                    order=self.order,
+                )
+            )
+        if self.kind in ("lstm", "gru") and self.n_layer == 0:
+            raise UserError(tr("an RNN needs at least one layer; n_layer is 0"))
+        if self.kind != "gpt":
+            return self
         if self.d_head is None and self.d_model % self.n_head:
             raise UserError(
                 tr(
@@ -158,6 +188,25 @@ class ModelConfig(Settings):
                 )
             )
         return self
+
+
+ASKED_OF: dict[str, frozenset[str]] = {
+    "lstm": frozenset({"n_layer", "d_model", "block_size", "tie_embeddings", "dropout"}),
+    "gru": frozenset({"n_layer", "d_model", "block_size", "tie_embeddings", "dropout"}),
+    "ngram": frozenset({"order", "entries", "block_size"}),
+    "word2vec": frozenset({"d_model", "window", "negatives", "block_size"}),
+}
+"""What settings mean something to each kind that is no GPT (a GPT takes all that are not
+another kind's)."""
+
+
+def out_of_place(kind: str, settings: Iterable[str]) -> list[str]:
+    """Those of ``settings`` that a model of this kind has no use for."""
+    others = frozenset({"order", "entries", "window", "negatives"})
+    always = {"kind", "vocab_size"}
+    if kind == "gpt":
+        return [name for name in settings if name in others]
+    return [name for name in settings if name not in ASKED_OF[kind] | always]
 
 
 PRESETS: dict[str, dict[str, object]] = {

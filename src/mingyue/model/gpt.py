@@ -5,18 +5,18 @@ of a text at once, in one pass. Training compares them with the text one token f
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from mingyue.model.attention import Attention, View, alibi_bias, causal_bias
 from mingyue.model.block import Block
-from mingyue.model.cache import KVCache
+from mingyue.model.cache import Cache, KVCache
 from mingyue.model.config import ModelConfig
 from mingyue.model.embedding import Embedding
-from mingyue.model.loss import cross_entropy
+from mingyue.model.language_model import LanguageModel, Output
+from mingyue.model.loss import IGNORED, cross_entropy
 from mingyue.model.norm import make_norm
 from mingyue.model.position import (
     LearnedPosition,
@@ -25,24 +25,21 @@ from mingyue.model.position import (
     alibi_slopes,
 )
 
-
-class Output(NamedTuple):
-    """What a forward pass gives: logits, or the loss when targets were given."""
-
-    logits: Tensor | None  # [B, T, V], or [B, 1, V] with last_only
-    loss: Tensor | None  # scalar, nats per token
+HIDDEN = 7
+"""A model that sees both directions learns by guessing one token in so many."""
 
 
-class GPT(nn.Module):
+class GPT(LanguageModel):
     """A decoder-only Transformer of the shape that ``config`` describes."""
 
     slopes: Tensor  # [H], ALiBi only
 
     def __init__(self, config: ModelConfig):
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         self.embedding = Embedding(config.vocab_size, config.d_model)
         self.position = _make_position(config)
+        if not config.causal:  # stands where a token is hidden, see ``masked_loss``
+            self.mask = nn.Parameter(torch.empty(config.d_model))
         self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layer))
         self.norm = make_norm(config)
@@ -51,36 +48,56 @@ class GPT(nn.Module):
             self.head = nn.Linear(config.d_model, config.vocab_size, bias=False)
         if config.position == "alibi":
             self.register_buffer("slopes", alibi_slopes(config.n_head), persistent=False)
-        self.initialise()
+        self.begin()
 
     def forward(
         self,
         ids: Tensor,
         targets: Tensor | None = None,
         *,
-        cache: KVCache | None = None,
+        cache: Cache | None = None,
         last_only: bool = False,
     ) -> Output:
-        """Predict the token after each of ``ids`` [B, T].
+        """As every language model; one that sees both directions learns masked tokens."""
+        if targets is not None and not self.config.causal:
+            return Output(None, self.masked_loss(ids, targets))
+        return super().forward(ids, targets, cache=cache, last_only=last_only)
 
-        With ``targets`` [B, T] (``ids`` one token further on; ``IGNORED`` where none) the mean
-        cross-entropy in nats, else the logits. With ``cache`` the ids go on where the cache
-        ended and only they are computed; ``last_only`` leaves out all logits but the last.
+    def masked_loss(self, ids: Tensor, targets: Tensor) -> Tensor:
+        """Hide one token in seven and guess it from both sides (BERT, Devlin et al. 2018, §3.1).
 
-        Raises:
-            ContextFull: with learned positions, past ``block_size``.
+        Which ones is drawn in training; else it is every seventh, so that a loss is no matter of
+        chance. ``targets`` [B, T] say only where nothing counts (``IGNORED``).
         """
-        x = self.hidden(ids, cache)  # [B, T, C]
-        if targets is not None:
-            return Output(None, cross_entropy(x.flatten(0, 1), self.unembedding, targets.flatten()))
-        if last_only:
-            x = x[:, -1:]
-        return Output(F.linear(x, self.unembedding).float(), None)  # [B, T, V]
+        B, T = ids.shape
+        if self.training:
+            hidden = torch.rand(ids.shape, device=ids.device) < 1 / HIDDEN
+        else:
+            place = torch.arange(T, device=ids.device) + torch.arange(B, device=ids.device)[:, None]
+            hidden = place % HIDDEN == 0
+        hidden &= targets != IGNORED
+        x = self.hidden(ids, masked=hidden)  # [B, T, C]
+        wanted = ids.masked_fill(~hidden, IGNORED)
+        return cross_entropy(x.flatten(0, 1), self.unembedding, wanted.flatten())
 
-    def hidden(self, ids: Tensor, cache: KVCache | None = None) -> Tensor:
-        """The residual stream after all blocks and the last norm: ids [B, T] → [B, T, C]."""
+    def nats(self, ids: Tensor, targets: Tensor) -> Tensor:
+        """The summed loss at the targets that count; where none is predicted, of masked ones."""
+        if self.config.causal:
+            return super().nats(ids, targets)
+        return self.masked_loss(ids, targets) * (targets != IGNORED).sum()
+
+    def hidden(
+        self, ids: Tensor, cache: Cache | None = None, *, masked: Tensor | None = None
+    ) -> Tensor:
+        """The residual stream after all blocks and the last norm: ids [B, T] → [B, T, C].
+
+        ``masked`` [B, T] tells which tokens are masked.
+        """
+        assert cache is None or isinstance(cache, KVCache)
         T, start = ids.shape[1], cache.length if cache is not None else 0
         x = self.embedding(ids)  # [B, T, C]
+        if masked is not None:
+            x = torch.where(masked[..., None], self.mask, x)
         if isinstance(self.position, LearnedPosition | SinusoidalPosition):
             x = x + self.position(start, T)  # [T, C] added to every row of the batch
         x = self.dropout(x)
@@ -90,6 +107,11 @@ class GPT(nn.Module):
         if cache is not None:
             cache.length += T
         return self.norm(x)
+
+    @property
+    def context(self) -> int:
+        """``block_size``: what lies further back, it does not see."""
+        return self.config.block_size
 
     @property
     def unembedding(self) -> Tensor:
@@ -135,14 +157,6 @@ class GPT(nn.Module):
                 parameter.normal_(0.0, writes)
             else:
                 parameter.normal_(0.0, 0.02)
-
-    def count_parameters(self) -> int:
-        """All learned numbers; a tied head is counted once."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
-    def flops_per_token(self, T: int | None = None) -> int:
-        """Of one training step; T defaults to ``block_size``. See ``ModelConfig``."""
-        return self.config.flops_per_token(T or self.config.block_size)
 
 
 def _make_position(config: ModelConfig) -> nn.Module | None:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mingyue.model.block import Block
-from mingyue.model.cache import KVCache
+from mingyue.model.cache import Cache, KVCache
 from mingyue.model.gpt import GPT
 from mingyue.model.native_kernels import BENDS, Array, Matrix, Room, Shape, Weights, share
 from mingyue.model.packed import Precision, rounded
@@ -65,7 +65,8 @@ class NativeStep(Step):
             torch.set_num_threads(threads)
 
     @torch.inference_mode()
-    def __call__(self, ids: Tensor, cache: KVCache) -> Tensor:
+    def __call__(self, ids: Tensor, cache: Cache) -> Tensor:
+        assert isinstance(cache, KVCache)
         model, start = self._model, cache.length
         x = F.embedding(ids, model.embedding.weight)  # [B, C]
         cos = sin = x[0, :0]

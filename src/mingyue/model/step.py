@@ -20,9 +20,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from mingyue.model.block import Block
-from mingyue.model.cache import KVCache, LayerCache
+from mingyue.model.cache import Cache, KVCache, LayerCache
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.model.norm import RMSNorm
 from mingyue.model.packed import Multiply, Precision, pack, vector_type
 from mingyue.model.position import LearnedPosition, RotaryPosition, SinusoidalPosition
@@ -55,12 +56,14 @@ class Step:
         self._norm, self._head = _normed(model.norm, model.unembedding, None, precision)
 
     @staticmethod
-    def suits(model: GPT) -> bool:
+    def suits(model: LanguageModel) -> bool:
         """Whether it can be made for such a model."""
+        if not isinstance(model, GPT):
+            return False
         weight = model.embedding.weight
         return model.config.causal and weight.device.type == "cpu" and weight.dtype == torch.float32
 
-    def fits(self, model: GPT) -> bool:
+    def fits(self, model: LanguageModel) -> bool:
         """Whether this is a copy of the model as it is now."""
         return model is self._model and self._prints == prints(model)
 
@@ -69,12 +72,13 @@ class Step:
         return nullcontext()
 
     @torch.inference_mode()
-    def __call__(self, ids: Tensor, cache: KVCache) -> Tensor:
+    def __call__(self, ids: Tensor, cache: Cache) -> Tensor:
         """Read ``ids`` [B], the latest token of each stream; scores of the next, [B, V] fp32.
 
         Raises:
             ContextFull: with learned positions, past ``block_size``.
         """
+        assert isinstance(cache, KVCache)
         model, start = self._model, cache.length
         x = F.embedding(ids, model.embedding.weight)  # [B, C]
         if isinstance(model.position, LearnedPosition | SinusoidalPosition):
@@ -172,6 +176,6 @@ def _least(width: int, eps: float) -> Tensor:
     return torch.tensor(math.sqrt(width * eps))
 
 
-def prints(model: GPT) -> list[tuple[int, int]]:
+def prints(model: LanguageModel) -> list[tuple[int, int]]:
     """Where each parameter lies and how often it was written to."""
     return [(p.data_ptr(), p._version) for p in model.parameters()]

@@ -4,13 +4,13 @@ import torch
 from torch import Tensor
 
 from mingyue.language import tr
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.training.observe import Observer
 from mingyue.training.precision import Precision, autocast
 from mingyue.training.step import Forward
 
 
-def plain(model: GPT) -> Forward:
+def plain(model: LanguageModel) -> Forward:
     """The model as it is."""
 
     def forward(ids: Tensor, targets: Tensor) -> Tensor:
@@ -22,7 +22,7 @@ def plain(model: GPT) -> Forward:
 
 
 def compiled(
-    model: GPT, x: Tensor, y: Tensor, precision: Precision, observer: Observer
+    model: LanguageModel, x: Tensor, y: Tensor, precision: Precision, observer: Observer
 ) -> tuple[Forward, bool]:
     """The same compiled, and whether it worked: tried once, forward and back, on x, y [B, T].
 

@@ -19,6 +19,14 @@ MINUTES = 5.0
 MODEL: dict[str, Any] = {"block_size": 128, "n_layer": 4, "n_head": 4, "d_model": 256}
 """The default model, as settings of ``ModelConfig``."""
 
+MODELS: dict[str, dict[str, Any]] = {
+    "lstm": {"block_size": 128, "n_layer": 2, "d_model": 256},
+    "gru": {"block_size": 128, "n_layer": 2, "d_model": 256},
+    "ngram": {"block_size": 128},
+    "word2vec": {"block_size": 128, "d_model": 128},
+}
+"""The same for the models that a GPT is compared with."""
+
 Rate = Annotated[float, Field(gt=0, le=10)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]

@@ -19,14 +19,16 @@ import torch
 
 from mingyue.errors import UserError
 from mingyue.language import tr
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.text.tokenizer import Tokenizer
 
 _TABLES = ("embedding.weight", "model.embed_tokens.weight", "transformer.wte.weight", "wte.weight")
 
 
 @torch.no_grad()
-def start_from(model: GPT, tokenizer: Tokenizer, path: Path, *, freeze: bool = False) -> int:
+def start_from(
+    model: LanguageModel, tokenizer: Tokenizer, path: Path, *, freeze: bool = False
+) -> int:
     """Put the vectors of ``path`` into ``model``'s embedding table; how many rows were found.
 
     Rows of characters that the file lacks stay random, but get the size of those given.

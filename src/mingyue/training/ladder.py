@@ -9,6 +9,7 @@ from typing import Any
 
 from mingyue.errors import UserError
 from mingyue.model.config import ModelConfig
+from mingyue.training.config import MODELS
 
 RUNGS = (
     # d_model, n_layer, n_head
@@ -28,13 +29,27 @@ RUNGS = (
     (1600, 24, 25),
 )
 
+RECURRENT = (
+    # d_model, n_layer
+    (64, 1),
+    (128, 1),
+    (192, 2),
+    (256, 2),
+    (384, 2),
+    (512, 2),
+    (768, 2),
+    (1024, 2),
+    (1536, 2),
+    (2048, 3),
+)
+"""Of LSTM and GRU, which want to be wide rather than deep."""
+
 
 def ladder(fixed: Mapping[str, Any], vocab_size: int, block_size: int) -> Iterator[ModelConfig]:
     """The rungs that go with what is fixed, each another model."""
     seen: set[ModelConfig] = set()
-    for d_model, n_layer, n_head in RUNGS:
-        free = {"d_model": d_model, "n_layer": n_layer, "n_head": n_head}
-        free |= {"block_size": block_size, "vocab_size": vocab_size}
+    for sizes in _rungs(fixed):
+        free = {**sizes, "block_size": block_size, "vocab_size": vocab_size}
         try:
             rung = ModelConfig.checked(**{**free, **fixed})
         except UserError:
@@ -42,3 +57,15 @@ def ladder(fixed: Mapping[str, Any], vocab_size: int, block_size: int) -> Iterat
         if rung not in seen:
             seen.add(rung)
             yield rung
+
+
+def _rungs(fixed: Mapping[str, Any]) -> list[dict[str, int]]:
+    match fixed.get("kind", "gpt"):
+        case "lstm" | "gru":
+            return [{"d_model": d_model, "n_layer": n_layer} for d_model, n_layer in RECURRENT]
+        case "word2vec":  # more numbers in a vector are no better by its own loss
+            return [MODELS["word2vec"]]
+        case _:
+            return [
+                dict(zip(("d_model", "n_layer", "n_head"), rung, strict=True)) for rung in RUNGS
+            ]

@@ -26,7 +26,7 @@ def look(session: Session) -> bool:
     notes = state.watch.warnings(train_loss, val_loss)
     speed = session.pace.tokens / session.pace.seconds if session.pace.seconds else 0.0
     flops = speed * session.model.flops_per_token(session.batches.block_size)
-    bits = held_out.bits_per_character if held_out else None
+    bits = held_out.bits_per_character if held_out and session.model.predicts else None
     session.log.write(
         step=state.step,
         val_loss=val_loss,
@@ -75,4 +75,5 @@ def score(session: Session) -> Loss | None:
             end_id=session.data.tokenizer.end_id,
             batch_size=config.micro_batch or config.batch_size,
             max_tokens=config.eval_tokens,
+            own_terms=True,
         )

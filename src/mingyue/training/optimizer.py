@@ -19,13 +19,13 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.training.config import TrainConfig
 from mingyue.training.muon import Muon, Part
 
 
 def build_optimizer(
-    model: GPT, config: TrainConfig, dtype: torch.dtype = torch.float32
+    model: LanguageModel, config: TrainConfig, dtype: torch.dtype = torch.float32
 ) -> "Optimizer":
     """The optimizer of ``config`` for all of ``model``'s parameters that are not frozen.
 
@@ -67,10 +67,12 @@ def build_optimizer(
     return Optimizer(muon, config.matrix_rate, groups, (config.beta1, config.beta2))
 
 
-def parts(name: str, parameter: nn.Parameter, model: GPT) -> list[Part]:
+def parts(name: str, parameter: nn.Parameter, model: LanguageModel) -> list[Part]:
     """The different maps that one weight holds: Q, K and V; gate and up; else the weight."""
     config, rows = model.config, [parameter.shape[0]]
-    if name.endswith("attention.qkv.weight"):
+    if config.kind in ("lstm", "gru"):
+        rows = [config.d_model] * (parameter.shape[0] // config.d_model)  # one map for each gate
+    elif name.endswith("attention.qkv.weight"):
         queries, keys = (heads * config.head_width for heads in (config.n_head, config.kv_heads))
         rows = [queries, keys, keys]
     elif name.endswith("ffn.up.weight") and config.activation == "swiglu":

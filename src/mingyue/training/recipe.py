@@ -12,8 +12,8 @@ from typing import Any
 
 from mingyue.errors import UserError
 from mingyue.language import tr
-from mingyue.model.config import ModelConfig
-from mingyue.training.config import MODEL, DataConfig, TrainConfig
+from mingyue.model.config import ModelConfig, out_of_place
+from mingyue.training.config import MODEL, MODELS, DataConfig, TrainConfig
 from mingyue.training.lock import LOCK
 
 ABOUT = "mingyue.json"
@@ -71,9 +71,14 @@ class Asked:
         Raises:
             UserError: for a setting that does not exist or cannot be.
         """
-        model = {**MODEL, **self.model}
+        kind = str(self.model.get("kind", "gpt"))
+        model = {**MODELS.get(kind, MODEL), **self.model}
         # Any vocabulary will do to see whether the shape is possible, before the text is read.
         whole = ModelConfig.checked(**{"vocab_size": 1, **model}).model_dump(mode="json")
+        for name in out_of_place(kind, self.model):
+            raise UserError(
+                tr("{name}: a model of the kind {kind} has no such setting", name=name, kind=kind)
+            )
         return Recipe(
             self.source or "tang",
             DataConfig.checked(**self.data),

@@ -26,6 +26,7 @@ from mingyue.model.config import ModelConfig
 from mingyue.text.files import write_atomic
 from mingyue.training.choosing import choose
 from mingyue.training.config import DataConfig, TrainConfig
+from mingyue.training.counted import count
 from mingyue.training.lock import only_one
 from mingyue.training.loop import run_loop
 from mingyue.training.observe import Choice, Observer, RunInfo, RunResult
@@ -112,8 +113,13 @@ def _run(
     cards = [device] if device.type == "cuda" else []
     # All that is random and all settings of torch are the caller's again when this is over.
     with torch.random.fork_rng(cards), deterministic():
+        counted = recipe.model.get("kind") == "ngram"
+        if counted and resume:
+            raise UserError(
+                tr("{folder}: an n-gram model is counted in one go; begin a new run", folder=folder)
+            )
         choices: list[Choice] = []
-        if not resume and recipe.train.minutes is not None:
+        if not resume and recipe.train.minutes is not None and not counted:
             passed = partial(_since, started)
             recipe, choices = choose(recipe, asked, dataset, device, passed, observer)
             observer.on_choices(choices)
@@ -121,6 +127,8 @@ def _run(
         if not resume:
             _layout(model_config, observer)
         about = _about(recipe, dataset, command, choices)
+        if counted:
+            return count(recipe.train, model_config, dataset, folder, observer, started, about)
         with threads_of_torch(recipe.train.threads):
             session = open_session(
                 recipe,
@@ -188,13 +196,13 @@ def _layout(config: ModelConfig, observer: Observer) -> None:
     usual = ModelConfig(vocab_size=config.vocab_size)
     names = ("activation", "norm", "position", "rope", "qk_norm", "bias", "causal")
     kinds = [n for n in names if getattr(config, n) != getattr(usual, n)]
+    said = ", ".join(n if n == "rope" else f"{n} {str(getattr(config, n)).lower()}" for n in kinds)
+    if config.kind != "gpt":
+        said = config.kind
     observer.on_message(
         tr(
             "transformers has no layout for this model ({kinds}); the run opens in Mingyue only",
-            kinds=", ".join(
-                n if n == "rope" else f"{n} {str(getattr(config, n)).lower()}" for n in kinds
-            )
-            or f"n_layer {config.n_layer}",
+            kinds=said or f"n_layer {config.n_layer}",
         )
     )
 

@@ -3,11 +3,11 @@
 from mingyue.data.dataset import Dataset
 from mingyue.errors import UserError
 from mingyue.generation.writer import Writer
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.training.config import TrainConfig
 
 
-def sample(model: GPT, data: Dataset, config: TrainConfig, step: int) -> str | None:
+def sample(model: LanguageModel, data: Dataset, config: TrainConfig, step: int) -> str | None:
     """What the model writes after ``sample_prompt``, or None if none is wanted.
 
     The seed is the step, so a resumed run writes the same. Characters of the prompt that

@@ -13,7 +13,7 @@ from mingyue.data.batches import Batches
 from mingyue.data.dataset import Dataset
 from mingyue.errors import UserError
 from mingyue.interop.run_folder import save_model
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.training.average import Average
 from mingyue.training.budget import Budget
 from mingyue.training.checkpoint import Checkpoints, disk_trouble
@@ -47,7 +47,7 @@ class Session:
     folder: Path
     about: Mapping[str, Any]  # for mingyue.json
     config: TrainConfig
-    model: GPT
+    model: LanguageModel
     forward: Forward  # the model as one function of ids and targets, perhaps compiled
     optimizer: Optimizer
     average: Average | None

@@ -4,14 +4,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from mingyue.data.batches import Batches, largest_block
 from mingyue.data.dataset import Dataset
+from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
-from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
+from mingyue.model.making import make_model
+from mingyue.model.word2vec import Word2Vec
 from mingyue.training.average import Average
 from mingyue.training.budget import Budget, evaluation_interval
 from mingyue.training.checkpoint import Checkpoint, Checkpoints
@@ -96,7 +100,9 @@ def open_session(
         observer.on_message(tr("{folder}: no good checkpoint; from the beginning", folder=folder))
 
     torch.manual_seed(config.seed)
-    model = GPT(model_config)
+    model = make_model(model_config)
+    if isinstance(model, Word2Vec):
+        model.told(torch.from_numpy(frequencies(dataset.train, model_config.vocab_size)))
     _given_vectors(model, dataset, config, fresh=found is None, observer=observer)
     model.to(device)
     state = _state(config, model_config, device, found)
@@ -144,6 +150,14 @@ def open_session(
         started=started,
         saved_step=found.step if found else None,
     )
+
+
+def frequencies(tokens: Tokens, vocab_size: int) -> np.ndarray:
+    """How often each token comes in the text, int64 [V]."""
+    counts, piece = np.zeros(vocab_size, np.int64), 2**22
+    for start in range(0, tokens.n_tokens, piece):
+        counts += np.bincount(tokens.slice(start, start + piece), minlength=vocab_size)
+    return counts
 
 
 def has_saved(folder: Path) -> bool:
@@ -195,7 +209,7 @@ def _state(
 
 
 def _given_vectors(
-    model: GPT, dataset: Dataset, config: TrainConfig, *, fresh: bool, observer: Observer
+    model: LanguageModel, dataset: Dataset, config: TrainConfig, *, fresh: bool, observer: Observer
 ) -> None:
     """Put given vectors into a new model; leave them as they are if they are to stay so."""
     if config.embeddings and fresh:
@@ -213,7 +227,7 @@ def _given_vectors(
 
 
 def _restore(
-    found: Checkpoint, model: GPT, optimizer: Any, average: Average | None, folder: Path
+    found: Checkpoint, model: LanguageModel, optimizer: Any, average: Average | None, folder: Path
 ) -> None:
     try:
         model.load_state_dict(found.model)

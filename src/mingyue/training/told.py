@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from mingyue.language import tr
+from mingyue.model.config import ModelConfig
 from mingyue.training import law
 from mingyue.training.dial import Rung
 from mingyue.training.observe import Choice
@@ -21,14 +22,9 @@ def told(recipe: Recipe, asked: Asked, best: Rung, seen: Sequence[Rung]) -> list
     return [
         choice(
             tr("model"),
-            tr(
-                "{layers} × {width}, {heads} heads",
-                layers=model.n_layer,
-                width=model.d_model,
-                heads=model.n_head,
-            ),
-            ("d_model", "n_layer", "n_head"),
-            _best_of(best, seen),
+            _shape(model),
+            ("d_model", "n_layer", "n_head") if model.kind == "gpt" else ("d_model", "n_layer"),
+            tr("the usual one") if model.kind == "word2vec" else _best_of(best, seen),
         ),
         choice(
             tr("block_size"),
@@ -65,6 +61,17 @@ def told(recipe: Recipe, asked: Asked, best: Rung, seen: Sequence[Rung]) -> list
             tr("the fastest here: {speed} tokens a second", speed=f"{best.speed:,.0f}"),
         ),
     ]
+
+
+def _shape(model: ModelConfig) -> str:
+    sizes = {"layers": model.n_layer, "width": model.d_model}
+    match model.kind:
+        case "gpt":
+            return tr("{layers} × {width}, {heads} heads", heads=model.n_head, **sizes)
+        case "word2vec":
+            return str(model.d_model)
+        case _:
+            return tr("{kind} {layers} × {width}", kind=model.kind.upper(), **sizes)
 
 
 def _best_of(best: Rung, seen: Sequence[Rung]) -> str:

@@ -19,7 +19,7 @@ import torch
 from mingyue.data.batches import Batches
 from mingyue.data.dataset import Dataset
 from mingyue.model.config import ModelConfig
-from mingyue.model.gpt import GPT
+from mingyue.model.making import make_model
 from mingyue.training.compiling import plain
 from mingyue.training.config import TrainConfig
 from mingyue.training.optimizer import Optimizer, build_optimizer
@@ -56,7 +56,7 @@ def try_out(
     ways: Sequence[Way],
 ) -> list[Speed]:
     """Learn for a moment in each of the ``ways``."""
-    learner = GPT(model).to(device).train()
+    learner = make_model(model).to(device).train()
     batches = Batches(
         data.train,
         batch_size=config.batch_size,

@@ -115,13 +115,13 @@ def wrap(words: str, size: float, width: float) -> list[str]:
 
 
 def number(value: float | int | str) -> str:
-    """A number in few signs; words as they are."""
+    """A number in few signs, counts in full; words as they are."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool | np.bool_):
         return "✓" if value else "✗"
     if isinstance(value, int | np.integer):
-        return str(value)
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if not math.isfinite(value):
         return "" if math.isnan(value) else ("∞" if value > 0 else "-∞")
     if value == 0 or 1e-3 <= abs(value) < 1e5:

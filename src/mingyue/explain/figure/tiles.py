@@ -10,6 +10,7 @@ from matplotlib.colors import ListedColormap
 from mingyue.explain.colours import limits, ramp
 from mingyue.explain.figure.sheet import Part, Sheet, inches
 from mingyue.explain.panels import Matrix, Scale, Strip, page_of
+from mingyue.language import translated
 
 Ends = tuple[float, float]  # of a ramp
 
@@ -21,7 +22,7 @@ def matrix(panel: Matrix, sheet: Sheet) -> Part:
     left += 0.25 if panel.row_label else 0
     longest = max((inches(label, 8.5) for label in panel.columns), default=0)
     wide = min(0.5, (sheet.inner - left) / columns)
-    tall = min(wide, 7.4 / rows)
+    tall = min(7.4 / rows, max(wide, min(0.16, 2.5 / rows)))  # flat ones tall enough to read
     upright = longest > wide and max(map(len, panel.columns)) > 1
     head = (longest if upright else 0.14) + 0.1 + (0.22 if panel.column_label else 0)
     height = rows * tall
@@ -58,7 +59,8 @@ def stamps(panel: Matrix, sheet: Sheet) -> Part:
     across = sizes[-1] if len(sizes) > 1 else min(sizes[-1], 8)
     rows, columns = panel.values.shape[-2:]
     pages = panel.values.reshape(-1, rows, columns)
-    (*outer, (inner_name, inner_labels)) = panel.pages.items()
+    named = [(translated(name), labels) for name, labels in panel.pages.items()]
+    *outer, (inner_name, inner_labels) = named
     left = max((inches(f"{n} {label}", 8) + 0.2 for n, ls in outer for label in ls), default=0)
     gap = 0.1
     wide = min(1.9, (sheet.inner - left + gap) / across - gap)
@@ -66,6 +68,7 @@ def stamps(panel: Matrix, sheet: Sheet) -> Part:
     wide = min(wide, tall * columns / rows) if rows > columns else wide
     caption = 0.2 if len(sizes) == 1 else 0
     down, head = math.ceil(len(pages) / across), 0.22 if len(sizes) > 1 else 0
+    all_fit = all(inches(f"{inner_name} {label}", 8) < wide + gap for label in inner_labels)
 
     def name(i: int) -> str:
         """Of the i-th line of stamps: its place in the outer dimensions."""
@@ -78,8 +81,7 @@ def stamps(panel: Matrix, sheet: Sheet) -> Part:
             x = left + (i % across) * (wide + gap)
             top = y + head + (i // across) * (tall + gap + caption)
             if len(sizes) == 1 or i < across:
-                words = f"{inner_name} {inner_labels[i]}"
-                words = words if inches(words, 8) < wide + gap else inner_labels[i]
+                words = f"{inner_name} {inner_labels[i]}" if all_fit else inner_labels[i]
                 above = y if len(sizes) > 1 else top
                 sheet.text(words, x + wide / 2, above, 8, grey, ha="center")
             if outer and i % across == 0:

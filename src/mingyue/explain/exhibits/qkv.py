@@ -1,0 +1,195 @@
+"""D4: one token asks, all tokens answer: q·k, /√d, mask, softmax, v (article: 三张名片)."""
+
+import math
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from mingyue.explain.by_hand import Head, head_by_hand
+from mingyue.explain.choosing import Place, place, window, window_note, within
+from mingyue.explain.exhibit import Definition, Exhibit, Verdict
+from mingyue.explain.panels import Matrix, Table
+from mingyue.explain.subject import Subject
+from mingyue.language import tr
+
+DRAWN = 64
+"""Numbers of a card that are drawn."""
+TOLERANCE = 1e-4
+
+
+class QkvKnobs(Place):
+    layer: int = Field(default=0, description="whose attention; -1 is the last layer")
+    head: int = Field(default=0, description="which head of it")
+    start: int = Field(default=0, ge=0, description="the first token drawn")
+
+
+def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
+    """Every number between a query and what it brings home, in one head."""
+    config = subject.model.config
+    layer = within(tr("layer"), knobs.layer, config.n_layer)
+    head = within(tr("head"), knobs.head, config.n_head)
+    t, T = place(subject, knobs, prefer=("它",)), len(subject.labels)
+    found = head_by_hand(subject, layer, head)
+    part = window(knobs.start, T)
+    labels, scores = list(subject.labels[part]), list(found.scores)[1:-1]
+    asks, shares = subject.labels[t], found.shares[t]  # [T]
+    most = int(shares.argmax())
+    weighted = shares[:, None] * found.values  # [T, D]
+    worst = max(found.difference, key=lambda step: found.difference[step])
+    largest = max(1.0, float(found.values.abs().max()), float(found.scores["q·k"].abs().max()))
+    numbers = [str(d) for d in range(min(config.head_width, DRAWN))]
+    return Exhibit(
+        name="qkv",
+        title=EXHIBIT.title(),
+        see=tr(
+            "Each token has three cards: a query, what it looks for; a key, what it offers; a "
+            "value, what it hands over. {asks} holds its query against every key: the products "
+            "are divided by √d, a causal model masks the future, and softmax makes shares of them. "
+            "The values, each times its share, add up to what the head brings home for {asks}.",
+            asks=asks,
+        ),
+        verdicts=[
+            Verdict(
+                tr("computed by hand from the weights, each step gives the model's own numbers"),
+                tr(
+                    "largest difference {n}, at {step}",
+                    n=f"{found.difference[worst]:.1e}",
+                    step=worst,
+                ),
+                found.difference[worst] <= TOLERANCE * largest,
+            ),
+            *_reference(subject, found, t),
+        ],
+        panels=[
+            Table(
+                title=tr(
+                    "{asks} asks (position {t}, layer {layer}, head {head})",
+                    asks=asks,
+                    t=t,
+                    layer=layer,
+                    head=head,
+                ),
+                columns=[tr("position"), tr("key of"), *found.scores],
+                rows=[
+                    [s, subject.labels[s], *(_cell(step[t, s]) for step in found.scores.values())]
+                    for s in range(part.start, part.stop)
+                ],
+            ),
+            Matrix(
+                title=tr("the same for every query: scores; rows ask, columns answer"),
+                values=torch.stack([found.scores[s][part, part] for s in scores]).numpy(),
+                rows=labels,
+                columns=labels,
+                row_label=tr("query"),
+                column_label=tr("key"),
+                scale="signed",
+                pages={"score": scores},  # [steps, T, T]: all but q·k, which would dwarf the others
+                page=[len(scores) - 1],
+            ),
+            Matrix(
+                title=tr("softmax: each row shares out 1"),
+                values=found.shares[part, part].numpy(),  # [T, T]
+                rows=labels,
+                columns=labels,
+                row_label=tr("query"),
+                column_label=tr("key"),
+                scale="share",
+            ),
+            Matrix(
+                title=tr("the query of {asks}, step by step", asks=asks),
+                values=torch.stack([q[t, :DRAWN] for q in found.queries.values()]).numpy(),
+                rows=list(found.queries),
+                columns=numbers,
+                column_label=tr("dimension"),
+                scale="signed",
+            ),
+            Matrix(
+                title=tr("the keys it is held against (key head {n})", n=found.kv_head),
+                values=list(found.keys.values())[-1][part, :DRAWN].numpy(),
+                rows=labels,
+                columns=numbers,
+                row_label=tr("key of"),
+                column_label=tr("dimension"),
+                scale="signed",
+            ),
+            Matrix(
+                title=tr("value times share; the last row is the sum over all tokens"),
+                values=torch.cat((weighted[part], found.z[t][None]))[:, :DRAWN].numpy(),
+                rows=[*labels, "Σ"],
+                columns=numbers,
+                row_label=tr("value of"),
+                column_label=tr("dimension"),
+                scale="signed",
+            ),
+            Table(
+                title=tr("by hand against the model"),
+                columns=[tr("step"), tr("largest difference")],
+                rows=[[step, f"{apart:.1e}"] for step, apart in found.difference.items()],
+            ),
+        ],
+        notes=[
+            *subject.notes,
+            tr(
+                "{asks} gives most to {token}: {share}",
+                asks=asks,
+                token=f"{subject.labels[most]} ({most})",
+                share=f"{float(shares[most]):.3f}",
+            ),
+            *_sharing(config.n_head, config.kv_heads, found.kv_head),
+            *window_note(part, T),
+        ],
+    )
+
+
+def _reference(subject: Subject, found: Head, t: int) -> list[Verdict]:
+    """The article's example, where it is the text: 它 looks at 猫."""
+    cats = [s for s, label in enumerate(subject.labels) if label in ("猫", "貓")]
+    if subject.labels[t] not in ("它", "牠") or not cats:
+        return []
+    shares, cat = found.shares[t], cats[0]
+    patterns = subject.see(lambda name: name.endswith("hook_pattern"))
+    heads = [head[t] for pattern in patterns.values() for head in pattern[0]]
+    n = sum(int(head.argmax()) == cat for head in heads)
+    return [
+        Verdict(
+            tr("as in the article, 它 looks at 猫 more than at any other token, in this head"),
+            tr(
+                "猫 gets {share}, the largest share is {most}; it is 猫's in {n} of {all} heads",
+                share=f"{float(shares[cat]):.3f}",
+                most=f"{float(shares.max()):.3f}",
+                n=n,
+                all=len(heads),
+            ),
+            int(shares.argmax()) == cat,
+        )
+    ]
+
+
+def _sharing(H: int, Hkv: int, kv_head: int) -> list[str]:
+    if Hkv == H:
+        return []
+    first = kv_head * (H // Hkv)
+    return [
+        tr(
+            "heads {first} to {last} share key and value head {n} (grouped-query attention)",
+            first=first,
+            last=first + H // Hkv - 1,
+            n=kv_head,
+        )
+    ]
+
+
+def _cell(value: Tensor) -> float | str:
+    return "-∞" if value == -math.inf else float(value)
+
+
+EXHIBIT = Definition(
+    name="qkv",
+    spec="D4",
+    title=lambda: tr("Query, key, value: one token asks, all answer"),
+    brief=lambda: tr("q·k, /√d, mask, softmax and weighted values of one query, as numbers"),
+    texts=("猫喜欢吃鱼，它很聪明。", "床前明月光", "To be, or not to be"),
+    show=show,
+    knobs=QkvKnobs,
+)

@@ -1,0 +1,20 @@
+"""A tiny writer with lively random weights, put before a text."""
+
+from collections import Counter
+from typing import Any
+
+from mingyue.explain.subject import Subject
+from mingyue.generation.writer import Writer
+from mingyue.model.config import ModelConfig
+from mingyue.text.tokenizer import Tokenizer
+from tests.model.configs import lively
+
+POEM = "床前明月光，疑是地上霜。舉頭望明月，低頭思故鄉。"
+
+
+def subject(text: str = POEM, **config: Any) -> Subject:
+    """The vocabulary is that of ``text``, ``POEM`` and the comma; ``config`` changes the shape."""
+    tokenizer = Tokenizer.characters(Counter(text + POEM))
+    sizes: dict[str, Any] = {"block_size": 32, "n_layer": 2, "n_head": 2, "d_model": 16}
+    shape = ModelConfig.checked(**{**sizes, **config, "vocab_size": tokenizer.vocab_size})
+    return Subject.of(Writer(lively(shape), tokenizer), text)

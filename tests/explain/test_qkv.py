@@ -1,0 +1,117 @@
+"""D4: what is drawn is what attention computes, in every kind of model."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mingyue.errors import UserError
+from mingyue.explain.exhibits.qkv import EXHIBIT, QkvKnobs, show
+from mingyue.explain.subject import Subject
+from mingyue.generation.writer import Writer
+from mingyue.text.tokenizer import Tokenizer
+from tests.explain.helpers import subject
+from tests.explain.recomputed import attended
+from tests.model.configs import configs, lively
+
+CAT = EXHIBIT.texts[0]
+BYTES = Tokenizer.bytes()
+
+
+@settings(max_examples=80)
+@given(configs(), st.booleans(), st.data())
+@torch.no_grad()
+def test_every_number_is_the_model_s(config, causal, data) -> None:
+    """GQA, QK-norm, RoPE with its fractions and scalings, ALiBi, biases, with mask and without."""
+    config = config.changed(vocab_size=BYTES.vocab_size, causal=causal)
+    looked = Subject.of(Writer(lively(config), BYTES), "abc dab")
+    layer = data.draw(st.integers(0, config.n_layer - 1))
+    head = data.draw(st.integers(0, config.n_head - 1))
+    t = data.draw(st.integers(0, 7))
+    exhibit = show(looked, QkvKnobs(layer=layer, head=head, at=t))
+    steps, scores, shares, query, keys, weighted, _ = exhibit.panels
+    q, k, v, all_steps = attended(looked, layer)
+    shared = head // (config.n_head // config.kv_heads)
+    scale = max(1.0, float((q @ q.mT).abs().max()), float((k @ k.mT).abs().max()))
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4 * scale)
+    close(query.values[-1], q[0, head, t])
+    close(keys.values, k[0, shared])
+    product = (q[0, head] @ k[0, shared].T)[t]
+    close([row[2] for row in steps.rows], product)
+    close(scores.values[0], q[0, head] @ k[0, shared].T / math.sqrt(config.head_width))
+    np.testing.assert_allclose(shares.values, all_steps.pattern[0, head], atol=1e-3)
+    np.testing.assert_allclose(
+        scores.values[-1], all_steps.scores[0, head], rtol=1e-3, atol=1e-4 * scale
+    )
+    close(weighted.values[:-1], all_steps.pattern[0, head, t][:, None] * v[0, shared])
+    close(weighted.values[-1], all_steps.z[0, head, t])
+    for s, row in enumerate(steps.rows):  # the table says what the matrix says
+        shown = [-math.inf if cell == "-∞" else cell for cell in row[3:]]
+        drawn = [*scores.values[:, t, s], shares.values[t, s]]
+        np.testing.assert_allclose(shown, drawn, rtol=1e-6)
+    assert ("-∞" in [row[-2] for row in steps.rows]) == (causal and t < 7)
+    assert exhibit.verdicts[0].holds is True, exhibit.verdicts[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "steps", "cards"),
+    [
+        ({"position": "learned", "qk_norm": False}, ["q·k", "/√d", "+ mask"], ["q"]),
+        ({"position": "alibi"}, ["q·k", "/√d", "- distance", "+ mask"], ["q", "QK-norm"]),
+        ({"causal": False}, ["q·k", "/√d"], ["q", "QK-norm", "RoPE"]),
+    ],
+)
+def test_the_steps_are_those_the_model_has(config, steps, cards) -> None:
+    exhibit = show(subject(CAT, **config), QkvKnobs())
+    assert exhibit.panels[0].columns[2:] == [*steps, "softmax"]
+    assert exhibit.panels[3].rows == cards
+
+
+def test_the_query_is_it_by_default_and_may_be_chosen() -> None:
+    assert show(subject(CAT), QkvKnobs()).panels[0].title.startswith("它 asks (position 7,")
+    chosen = show(subject(CAT), QkvKnobs(character="鱼", layer=-1, head=1))
+    assert chosen.panels[0].title == "鱼 asks (position 5, layer 1, head 1)"
+    assert "光 asks (position 5" in show(subject("床前明月光"), QkvKnobs()).panels[0].title
+
+
+def test_a_model_that_computes_otherwise_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = subject(CAT)
+    norm = looked.model.blocks[0].attention.k_norm
+    monkeypatch.setattr(norm, "forward", lambda x: 1.1 * x)
+    verdict = show(looked, QkvKnobs()).verdicts[0]
+    assert verdict.holds is False
+
+
+def test_whether_it_looks_at_the_cat_is_measured() -> None:
+    holds = set()
+    for seed in range(8):
+        looked = subject(CAT)
+        looked = Subject.of(Writer(lively(looked.model.config, seed), looked.tokenizer), CAT)
+        verdict = show(looked, QkvKnobs(head=1)).verdicts[1]
+        with torch.no_grad():
+            pattern = attended(looked, 0)[3].pattern[0, 1, 7]
+        assert verdict.holds == (int(pattern.argmax()) == 1)
+        assert f"{float(pattern[1]):.3f}" in verdict.measured
+        holds.add(verdict.holds)
+    assert False in holds
+    assert len(show(subject("床前明月光"), QkvKnobs()).verdicts) == 1
+
+
+def test_shared_heads_are_named() -> None:
+    exhibit = show(subject(CAT, n_head=4, n_kv_head=2), QkvKnobs(head=3))
+    assert any("heads 2 to 3 share key and value head 1" in note for note in exhibit.notes)
+
+
+def test_long_texts_are_windowed() -> None:
+    text = "".join(chr(0x4E00 + i) for i in range(150))
+    exhibit = show(subject(text, block_size=200), QkvKnobs(start=50))
+    assert len(exhibit.panels[0].rows) == 64 and exhibit.panels[1].values.shape == (2, 64, 64)
+
+
+@pytest.mark.parametrize("knobs", [{"layer": 2}, {"head": -3}, {"layer": 0, "head": 9}])
+def test_what_is_not_there_is_refused(knobs) -> None:
+    with pytest.raises(UserError, match="this model has 2 of them"):
+        show(subject(CAT), QkvKnobs(**knobs))

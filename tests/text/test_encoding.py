@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from mingyue.errors import UserError
 from mingyue.text import encoding as module
-from mingyue.text import stream
-from mingyue.text.encoding import BinaryFile, detect, named_encoding
+from mingyue.text import refusals, stream
+from mingyue.text.encoding import detect, named_encoding
 from mingyue.text.plausible import FREQUENT, FREQUENT_TRADITIONAL, plausibility
+from mingyue.text.refusals import BinaryFile
 
 TRADITIONAL = "秦川雄帝宅，函谷壯皇居。綺殿千尋起，離宮百雉餘。裏外皆春色，銹劍掛牆隅。"
 SIMPLIFIED = "秦川雄帝宅，函谷壮皇居。绮殿千寻起，离宫百雉余。今天天气很好，我们去公园散步。"
@@ -291,7 +292,8 @@ def test_binary_files_are_refused_in_one_line(tmp_path: Path, content: bytes) ->
 def test_a_zero_byte_after_the_sample_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SAMPLE", 16)
+    for where in (module, refusals):
+        monkeypatch.setattr(where, "SAMPLE", 16)
     with pytest.raises(UserError, match="begins as text, but byte 30 is zero") as caught:
         read(put(tmp_path, "山".encode() * 10 + b"\0"))
     assert not isinstance(caught.value, BinaryFile)

@@ -18,7 +18,6 @@ from mingyue.language import tr
 from mingyue.text import source as published
 from mingyue.text.collection import Collection, Stored, find
 from mingyue.text.document import Document, Handful, gather
-from mingyue.text.encoding import unreadable
 from mingyue.text.readers import (
     Division,
     Options,
@@ -27,6 +26,7 @@ from mingyue.text.readers import (
     read_folder,
     read_many,
 )
+from mingyue.text.refusals import unreadable
 from mingyue.text.report import Report
 from mingyue.text.tables import read_hub
 from mingyue.text.unify import Script, Unify, converter, converter_version

@@ -18,8 +18,7 @@ from pathlib import Path
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.text.plausible import log_likelihood, plausibility
-
-SAMPLE = 1 << 18  # bytes on which the encoding is judged
+from mingyue.text.refusals import SAMPLE, BinaryFile, undecodable, unreadable, zero_byte
 
 # A reading in one of the old encodings must be this plausible (nats per character beyond ASCII);
 # a short text is allowed to stray by _SPREAD over the root of its length. Tang poems lie at
@@ -91,10 +90,6 @@ _WHOLE = {
     "gbk": "gb18030",
     "big5": "cp950",
 }
-
-
-class BinaryFile(UserError):
-    """The file is not text at all; a folder passes over it, alone it is refused."""
 
 
 def named_encoding(name: str) -> Encoding:
@@ -281,7 +276,7 @@ def _no_reading(path: Path, start: int, sample: bytes, complete: bool) -> UserEr
         if broken <= max(1, _DAMAGE * beyond) < beyond and (
             encoding is _UTF_8 or _looks_right(sound)
         ):
-            return undecodable(path, encoding, start + at, sample[at])
+            return undecodable(path, encoding.name, start + at, sample[at])
     guess = _guess(sample)
     if guess:
         return UserError(
@@ -310,39 +305,3 @@ def _guess(sample: bytes) -> str | None:
 
 def _shown(text: str) -> str:
     return "".join(text.split())[:12]
-
-
-def zero_byte(path: Path, at: int) -> UserError:
-    """The error for a zero byte in a file that is read as text.
-
-    A file that has one early was never text, and a folder passes over it. One that begins as text
-    is more likely damaged: to pass over it would lose that text without a word.
-    """
-    if at < SAMPLE:
-        return BinaryFile(tr("{path}: byte {at} is zero, so it is no text", path=path, at=at))
-    return UserError(
-        tr(
-            "{path}: begins as text, but byte {at} is zero; repair the file, or take it away",
-            path=path,
-            at=at,
-        )
-    )
-
-
-def undecodable(path: Path, encoding: Encoding, at: int, byte: int) -> UserError:
-    """The error for a byte that does not fit, at an offset counted from the start of the file."""
-    return UserError(
-        tr(
-            "{path}: byte {at} (0x{byte}) is not valid {encoding}; repair the file, or name its "
-            "encoding with --encoding",
-            path=path,
-            at=at,
-            byte=f"{byte:02x}",
-            encoding=encoding.name,
-        )
-    )
-
-
-def unreadable(path: Path, error: OSError) -> UserError:
-    """The error for a file that the system does not let us read."""
-    return UserError(tr("{path}: cannot be read: {why}", path=path, why=error.strerror or error))

@@ -15,7 +15,8 @@ from typing import Literal, TypeVar
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.text.document import Document, Handful, gather
-from mingyue.text.encoding import BinaryFile, detect, named_encoding
+from mingyue.text.encoding import detect, named_encoding
+from mingyue.text.refusals import BinaryFile
 from mingyue.text.report import Report
 from mingyue.text.stream import CHUNK, decode, lines, whole_lines
 from mingyue.text.tables import read_csv, read_jsonl, read_many_jsonl, read_parquet

@@ -9,7 +9,8 @@ import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mingyue.text.encoding import Encoding, undecodable, unreadable, zero_byte
+from mingyue.text.encoding import Encoding
+from mingyue.text.refusals import undecodable, unreadable, zero_byte
 
 CHUNK = 1 << 20  # bytes read at a time: pieces have at most about a million characters
 
@@ -40,7 +41,7 @@ def decode(path: Path, encoding: Encoding) -> Iterator[str]:
                     held += newlines.decode(chunk, final=not following)
                 except UnicodeDecodeError as error:
                     raise undecodable(
-                        path, encoding, done - waiting + error.start, error.object[error.start]
+                        path, encoding.name, done - waiting + error.start, error.object[error.start]
                     ) from None
                 if following and (cut := _safe_cut(held)):
                     yield held[:cut]

@@ -19,7 +19,7 @@ help:
 demo: $(VENV)/installed
 	@if grep -qs '"status": "done"' $(RUN)/mingyue.json; then :; \
 	elif [ -f $(RUN)/mingyue.json ]; then $(BIN)/mingyue train --out $(RUN) --resume; \
-	else $(BIN)/mingyue train tang --out $(RUN) --minutes 4; fi
+	else $(BIN)/mingyue train tang --out $(RUN) --minutes 4 --snapshots 6; fi
 	@$(BIN)/mingyue write $(RUN) 床前明月光 --seed 1
 	@$(BIN)/mingyue write $(RUN) --n 3 --seed 2
 

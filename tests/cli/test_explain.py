@@ -1,6 +1,7 @@
 """``mingyue explain``: the list, an exhibit, its knobs and pages, files, and what is refused."""
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,6 +160,22 @@ def test_the_corpus_is_read_where_it_is_needed(call: Call, trained: Path, probe:
     assert "nowhere" in call("explain", "corpus", run, "--on", "nowhere.txt").err
 
 
+def test_a_corpus_that_would_only_be_better(
+    call: Call, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It is used where it is at hand; one that was asked for must be there."""
+    definition, run = _definition(needs_dataset="if at hand"), str(trained)
+    monkeypatch.setattr(catalogue, "all_exhibits", lambda: [definition])
+    assert "corpus True" in call("explain", "probe", run).out
+    assert "nowhere" in call("explain", "probe", run, "--on", "nowhere.txt").err
+    about = json.loads((trained / "mingyue.json").read_text(encoding="utf-8"))
+    about["recipe"]["source"] = "gone.txt"
+    moved = tmp_path / "moved"
+    shutil.copytree(trained, moved)
+    (moved / "mingyue.json").write_text(json.dumps(about), encoding="utf-8")
+    assert "corpus False" in call("explain", "probe", str(moved)).out
+
+
 @pytest.mark.parametrize("suffix", ["svg", "png", "html"])
 def test_figures(
     call: Call, trained: Path, probe: None, drawn: list[Any], tmp_path: Path, suffix: str
@@ -173,6 +190,21 @@ def test_figures(
     assert said == ({} if suffix == "html" else {"dark": suffix == "png"})
     exhibit = what["en"][0] if suffix == "html" else what
     assert exhibit.title == "Probe" and list(exhibit.panels[0].page) == [1, 0]
+
+
+def test_what_takes_long_is_computed_once_for_both_languages(
+    call: Call, trained: Path, drawn: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    counted: list[Subject] = []
+
+    def show(subject: Subject, knobs: ProbeKnobs) -> Exhibit:
+        subject.once(counted.append)
+        return _probe(subject, knobs)
+
+    monkeypatch.setattr(catalogue, "all_exhibits", lambda: [_definition(show=show)])
+    done = call("explain", "all", str(trained), "--out", str(tmp_path / "report.html"))
+    assert done.code == 0 and set(drawn[0][0]) == {"en", "zh"}
+    assert len(counted) == 1
 
 
 def test_all_exhibits_in_both_languages(

@@ -9,7 +9,7 @@ from mingyue.training.config import MINUTES, MODEL, DataConfig, TrainConfig
 
 MODEL_FLAGS = settings.model().flags
 DATA_FLAGS = [*settings.reading().flags, *settings.cutting().flags]
-OF_OUTPUT = ("sample_prompt", "keep")
+OF_OUTPUT = ("sample_prompt", "keep", "snapshots")
 TRAIN_FLAGS = [
     *settings.length().flags,
     *settings.training().flags,

@@ -203,3 +203,21 @@ def test_contexts_are_few_enough_to_read() -> None:
     text = "，".join(f"{chr(0x4E00 + i)}行" for i in range(40))
     exhibit = show(subject(text, block_size=256), ALONE)
     assert exhibit.panels[1].values.shape == (3, 3, 24, 24)
+
+
+def test_words_with_their_blank_are_found_and_stay_the_same_token() -> None:
+    """A BPE token has the blank before it: " bank" in a line is not "bank" alone."""
+    lines = ["She sat on the river bank and slept.", "He has a city bank account."]
+    tokenizer = Tokenizer.train_bpe([" ".join(lines)] * 9, 400)
+    config = subject().model.config.changed(vocab_size=tokenizer.vocab_size)
+    looked = Subject.of(Writer(lively(config), tokenizer), "river bank. city bank")
+    looked = with_text(looked, train=lines)
+    contexts = in_text(take_apart(looked.text), looked.dataset.train, tokenizer, 8)
+    assert contexts.lines == [line.removesuffix(".") for line in lines]
+    for way in ("itself", "left"):
+        for item in contexts.items:
+            ids, t = reading(looked, contexts, item, way)
+            assert tokenizer.token_text(int(ids[0, t])) == " bank"
+    assert claims(show(looked, ContextKnobs()))[
+        "the static vector of bank is the same in all contexts"
+    ]

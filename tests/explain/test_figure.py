@@ -2,6 +2,7 @@
 
 import builtins
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,7 +15,7 @@ from mingyue.errors import UserError
 from mingyue.explain import figure
 from mingyue.explain.figure import fonts
 from mingyue.explain.figure.sheet import inches, number, wrap
-from mingyue.explain.panels import Matrix, Table
+from mingyue.explain.panels import Curves, Matrix, Panel, Scatter, Table
 from tests.explain.galleries import NASTY, TOKENS, attention, gallery
 
 pytest.importorskip("matplotlib")
@@ -173,6 +174,64 @@ def test_lines_break_between_words_and_anywhere_in_chinese_but_before_a_mark():
 
 
 def test_numbers_in_few_signs():
-    shown = [number(v) for v in (0.0, 0.12345, 12, 123456.0, 1e-6, float("nan"), "x", True)]
+    shown = [number(v) for v in (0.0, 0.12345, 12, 123456.5, 1e-6, float("nan"), "x", True)]
     assert shown == ["0", "0.1235", "12", "1.2e5", "1.0e-6", "", "x", "✓"]
-    assert [number(n) for n in (1024, 3122048, -54410)] == ["1024", "3,122,048", "-54,410"]
+    counts = [number(n) for n in (1024, 3122048, -54410, 12288.0)]
+    assert counts == ["1024", "3,122,048", "-54,410", "12,288"]
+
+
+def words_of(panel: Panel) -> list[str]:
+    """All that is written in a figure of one panel."""
+    svg = figure.render(replace(gallery(), panels=[panel], notes=[]), "svg")
+    texts = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    return ["".join(text.itertext()) for text in texts]
+
+
+def test_there_is_no_layer_and_a_half():
+    line = {"x": np.arange(3.0), "lines": {"loss": np.array([3.0, 2.0, 1.0])}}
+    panel = Curves(title="t", x_label="layer", y_label="nats", **line)
+    ticks = [word for word in words_of(panel) if word.replace(".", "").isdigit()]
+    assert ticks[:3] == ["0", "1", "2"]
+    short = replace(panel, x=np.array([16.0, 32, 64]), log_x=True)
+    assert {"16", "32", "64"} <= {*words_of(short)}
+    large = replace(panel, lines={"speed": np.array([1e4, 2e4, 3e4])})
+    assert "20,000" in words_of(large)
+
+
+def test_numbers_of_a_column_have_as_many_decimals():
+    rows = [[0.5, 238.25, 12288.0, 0.0], [0.13, 34.0, 7.0, 0.25], [1e-6, np.nan, 3.0, 0.001]]
+    said = words_of(Table(title="t", columns=["a", "b", "c", "d"], rows=rows))
+    assert {"0.5000", "0.1300", "1.0e-6", "238.2", "34.0", "12,288", "7", "0"} <= {*said}
+    assert "0.0000" not in said
+
+
+def test_names_of_points_do_not_cover_each_other():
+    """24 points in a heap, as the figure places their names; the same without care is worse."""
+    points = np.random.default_rng(5).normal(size=(24, 2)) * [1, 0.3]
+    names = [f"行{i}" for i in range(24)]
+    panel = Scatter(title="t", points=points, names=names, groups=["a"] * 24)
+    svg = ElementTree.fromstring(figure.render(replace(gallery(), panels=[panel], notes=[]), "svg"))
+    placed = []
+    for text in svg.iter("{http://www.w3.org/2000/svg}text"):
+        if (text.text or "") in names:
+            style = text.attrib
+            found = [float(n) for n in re.findall(r"-?[\d.]+", style["transform"])]
+            x, y = found[-2:]
+            placed.append((x, y, 72 * inches(text.text or "", 9)))
+    assert len(placed) == 24
+    pairs = [(a, b) for i, a in enumerate(placed) for b in placed[:i]]
+    covering = [
+        (a, b)
+        for a, b in pairs
+        if a[0] < b[0] + b[2] and b[0] < a[0] + a[2] and abs(a[1] - b[1]) < 8
+    ]
+    assert len(covering) <= 1
+
+
+def test_an_svg_names_fonts_of_other_machines():
+    svg = figure.render(gallery(), "svg").decode()
+    families = {*re.findall(r"font-family: ([^;]*);", svg)}
+    assert families
+    for family in families:
+        assert "PingFang SC" in family or "Songti SC" in family
+        assert family.endswith(("sans-serif", "serif"))

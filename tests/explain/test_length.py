@@ -1,6 +1,7 @@
 """Losses by position, recomputed token by token; what a scheme cannot do is said."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,19 +13,22 @@ from torch.nn import functional as F
 
 from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
+from mingyue.explain import beyond as beyond_the_block
 from mingyue.explain.exhibits.length import EXHIBIT, LengthKnobs
 from mingyue.explain.panels import Curves, Table
+from mingyue.explain.rehearsal import BLOCK, Excerpt, rehearse, small
 from mingyue.explain.subject import Subject
 from mingyue.model.gpt import GPT
 from tests.explain.helpers import POEM, subject
 from tests.model.configs import POSITIONS
 
+LAWS = LengthKnobs(steps=0)
 EMPTY = Tokens.from_documents([])
 
 
 def with_text(seen: Subject, val: Tokens, train: Tokens = EMPTY) -> Subject:
     dataset = cast(Any, SimpleNamespace(name="poems", train=train, val=val))
-    return Subject(seen.writer, seen.text, seen.ids, seen.labels, seen.notes, dataset)
+    return replace(seen, dataset=dataset)
 
 
 def poems(seen: Subject, n: int = 12) -> Tokens:
@@ -48,7 +52,7 @@ def surprise(model: GPT, context: np.ndarray, wanted: int) -> float:
 def test_every_point_is_the_loss_of_its_tokens(position: str, T: int):
     seen = subject("床前明月光", position=position, block_size=T)
     tokens = poems(seen)
-    exhibit = EXHIBIT.show(with_text(seen, tokens), LengthKnobs(rows=2))
+    exhibit = EXHIBIT.show(with_text(seen, tokens), LengthKnobs(rows=2, steps=0))
     curves, table = exhibit.panels
     assert isinstance(curves, Curves) and isinstance(table, Table)
     starts = [int(o) for o in tokens.offsets if o + 4 * T <= tokens.n_tokens]
@@ -82,9 +86,9 @@ def test_every_point_is_the_loss_of_its_tokens(position: str, T: int):
 
 def test_a_learned_table_has_no_row_and_a_model_without_positions_reads_on():
     seen = subject("床前明月光", position="learned", block_size=8)
-    assert EXHIBIT.show(with_text(seen, poems(seen)), LengthKnobs()).verdicts[0].holds is False
+    assert EXHIBIT.show(with_text(seen, poems(seen)), LAWS).verdicts[0].holds is False
     blank = subject("床前明月光", position="none", block_size=8, n_layer=0)
-    exhibit = EXHIBIT.show(with_text(blank, poems(blank)), LengthKnobs())
+    exhibit = EXHIBIT.show(with_text(blank, poems(blank)), LAWS)
     assert exhibit.verdicts[0].holds is True, "without layers nothing before matters"
 
 
@@ -100,22 +104,88 @@ def test_a_model_that_is_lost_beyond_its_block_is_found_out(monkeypatch: pytest.
         for now, then in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
             model.head.weight[then, now] = 1
     text = with_text(seen, Tokens.from_documents([[*cycle * 30, seen.tokenizer.end_id]] * 4))
-    assert EXHIBIT.show(text, LengthKnobs()).verdicts[0].holds is True
+    assert EXHIBIT.show(text, LAWS).verdicts[0].holds is True
     hidden = model.hidden
     lost = lambda ids: torch.cat([hidden(ids)[:, :8], -hidden(ids)[:, 8:]], dim=1)
     monkeypatch.setattr(model, "hidden", lost)
-    found = EXHIBIT.show(text, LengthKnobs()).verdicts[0]
+    found = EXHIBIT.show(replace(text), LAWS).verdicts[0]
     assert found.holds is False and found.measured.startswith("+")
 
 
 def test_which_text_is_read():
     seen = subject("床前明月光", block_size=8)
-    held = EXHIBIT.show(with_text(seen, poems(seen), poems(seen)), LengthKnobs())
+    held = EXHIBIT.show(with_text(seen, poems(seen), poems(seen)), LAWS)
     assert "not learned" in held.notes[0]
-    own = EXHIBIT.show(with_text(seen, poems(seen, 1), poems(seen)), LengthKnobs())
+    own = EXHIBIT.show(with_text(seen, poems(seen, 1), poems(seen)), LAWS)
     assert "may have learned" in own.notes[0]
     with pytest.raises(UserError, match="fewer than 32 tokens"):
-        EXHIBIT.show(with_text(seen, EMPTY, poems(seen, 1)), LengthKnobs())
+        EXHIBIT.show(with_text(seen, EMPTY, poems(seen, 1)), LAWS)
     with pytest.raises(UserError, match="--on"):
-        EXHIBIT.show(seen, LengthKnobs())
+        EXHIBIT.show(seen, LAWS)
     assert not math.isnan(float(held.panels[0].lines["reading on"].sum()))  # type: ignore[union-attr]
+
+
+@torch.no_grad()
+def test_small_models_of_every_scheme():
+    """Their losses once more, from models trained anew and read token by token."""
+    seen = subject("床前明月光", block_size=8)
+    held = with_text(seen, EMPTY, poems(seen, 40))
+    exhibit = EXHIBIT.show(held, LengthKnobs(steps=3))
+    curves, table = exhibit.panels[2:]
+    assert isinstance(curves, Curves) and isinstance(table, Table)
+    assert list(curves.lines) == table.columns[1:] == list(POSITIONS)
+    excerpt = Excerpt.of(held)
+    models = [small(excerpt, 0, position=scheme) for scheme in POSITIONS]
+    rehearse(models, excerpt, 3, 0)
+    text = np.concatenate([np.array(document) for document in excerpt.held])
+    begins = np.cumsum([0, *map(len, excerpt.held)])
+    text = np.tile(text, -(-4 * BLOCK // len(text)))
+    starts = sorted({int(b) + n * begins[-1] for b in begins[:-1] for n in range(9)})
+    starts = [start for start in starts if start + 4 * BLOCK <= len(text)]
+    rows = max(2, len(text) // (4 * BLOCK))
+    chosen = {starts[round(i)] for i in np.linspace(0, len(starts) - 1, rows)}
+    for column, model in enumerate(models, start=1):
+        for block in range(4):
+            cell = table.rows[block][column]
+            if POSITIONS[column - 1] == "learned" and block:
+                assert cell == "no row"
+                continue
+            losses = [
+                surprise(
+                    model, np.append(excerpt.end_id, text[start : start + t]), int(text[start + t])
+                )
+                for start in chosen
+                for t in range(block * BLOCK, (block + 1) * BLOCK)
+            ]
+            assert float(cell) == pytest.approx(np.mean(losses), abs=2e-3)
+            drawn = curves.lines[POSITIONS[column - 1]][4 * block : 4 * block + 4]
+            assert drawn.mean() == pytest.approx(np.mean(losses), abs=2e-3)
+    assert exhibit.verdicts[2].holds is None, "three steps teach nobody what a position is worth"
+
+
+def test_what_is_said_of_schemes_follows_their_losses(monkeypatch: pytest.MonkeyPatch):
+    seen = subject("床前明月光", block_size=8)
+    held = with_text(seen, EMPTY, poems(seen, 40))
+    noise = np.random.default_rng(0).normal(size=(6, 4 * BLOCK))  # the text's own, for all alike
+
+    def said(**beyond: float) -> bool | None:
+        """Within the block 0.5 nats are gained by all but none; ``beyond`` it so many."""
+        found = np.tile(noise, (5, 1, 1))
+        for scheme, gain in beyond.items():
+            found[POSITIONS.index(scheme), :, :BLOCK] -= 0.5
+            found[POSITIONS.index(scheme), :, BLOCK:] -= gain
+        monkeypatch.setattr(beyond_the_block, "_losses", lambda *_: found)
+        return EXHIBIT.show(held, LengthKnobs(steps=1)).verdicts[2].holds
+
+    assert said(sinusoidal=-0.2, rope=0.0, alibi=0.5) is True
+    assert said(sinusoidal=-0.2, rope=0.5, alibi=0.5) is False
+    assert said(sinusoidal=-0.2, rope=0.0, alibi=0.0) is False
+    assert said() is None
+
+
+def test_the_small_models_are_trained_once(monkeypatch: pytest.MonkeyPatch):
+    seen = subject("床前明月光", block_size=8)
+    shown = [EXHIBIT.show(with_text(seen, EMPTY, poems(seen, 40)), LengthKnobs(steps=2))]
+    monkeypatch.setattr(beyond_the_block, "rehearse", lambda *_: pytest.fail("trained twice"))
+    shown += [EXHIBIT.show(with_text(seen, EMPTY, poems(seen, 40)), LengthKnobs(steps=2))]
+    assert shown[0].to_json() == shown[1].to_json()

@@ -8,9 +8,12 @@ import torch
 from mingyue.errors import UserError
 from mingyue.explain.exhibits.order import EXHIBIT, OrderKnobs
 from mingyue.explain.panels import Table
+from mingyue.explain.subject import Subject
+from mingyue.generation.writer import Writer
 from mingyue.model.gpt import GPT
+from mingyue.text.tokenizer import Tokenizer
 from tests.explain.helpers import subject
-from tests.model.configs import POSITIONS
+from tests.model.configs import POSITIONS, lively
 
 
 def rebuilt(model: GPT, position: str, causal: bool) -> GPT:
@@ -88,3 +91,15 @@ def test_words_are_turned_round_where_there_are_blanks():
 def test_a_text_that_is_its_own_mirror_is_refused():
     with pytest.raises(UserError, match="both ways"):
         EXHIBIT.show(subject("月明月"), OrderKnobs())
+
+
+def test_words_are_turned_round_where_the_blank_is_part_of_the_word():
+    """As in BPE; the tokens must stay the same, or there would be nothing to be blind to."""
+    text = "the dog bites man, man bites dog, " * 9
+    tokenizer = Tokenizer.train_bpe([text], 300)
+    config = subject().model.config.changed(vocab_size=tokenizer.vocab_size)
+    looked = Subject.of(Writer(lively(config), tokenizer), " dog bites man")
+    assert list(looked.labels[1:]) == [" dog", " bites", " man"]
+    exhibit = EXHIBIT.show(looked, OrderKnobs())
+    assert exhibit.verdicts[0].claim.endswith("from  man bites dog")
+    assert exhibit.verdicts[1].holds

@@ -100,6 +100,24 @@ def test_whether_it_looks_at_the_cat_is_measured() -> None:
     assert len(show(subject("床前明月光"), QkvKnobs()).verdicts) == 1
 
 
+def test_whether_it_looks_at_the_animal_is_measured_and_the_best_head_named() -> None:
+    text = EXHIBIT.texts[-1]
+    tokenizer = Tokenizer.train_bpe([f"{text} the animal"] * 9, 400)
+    config = subject().model.config.changed(vocab_size=tokenizer.vocab_size)
+    looked = Subject.of(Writer(lively(config), tokenizer), text)
+    animal, it = looked.labels.index(" animal"), looked.labels.index(" it")
+    exhibit = show(looked, QkvKnobs())
+    assert exhibit.panels[0].title.startswith(f" it asks (position {it},")
+    with torch.no_grad():
+        patterns = [attended(looked, layer)[3].pattern[0, :, it] for layer in (0, 1)]  # [H, T] each
+    shares = torch.stack(patterns)[..., animal]  # [L, H]
+    layer, head = divmod(int(shares.argmax()), config.n_head)
+    verdict = exhibit.verdicts[1]
+    assert "it looks at animal" in verdict.claim
+    assert verdict.measured.endswith(f"in head {layer}.{head} {float(shares.max()):.3f}")
+    assert verdict.holds == (int(patterns[0][0].argmax()) == animal)
+
+
 def test_shared_heads_are_named() -> None:
     exhibit = show(subject(CAT, n_head=4, n_kv_head=2), QkvKnobs(head=3))
     assert any("heads 2 to 3 share key and value head 1" in note for note in exhibit.notes)

@@ -1,9 +1,11 @@
 """Who can be looked at, and what is said of the others."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from mingyue import language
 from mingyue.errors import UserError
 from mingyue.explain.subject import Subject
 from mingyue.generation.writer import Writer
@@ -29,3 +31,26 @@ def test_unknown_characters_are_left_out_and_named():
     assert any("貓" in note for note in looked.notes)
     with pytest.raises(UserError, match="no character"):
         Subject.of(base.writer, "貓犬")
+
+
+def test_what_takes_long_is_computed_once_for_each_subject():
+    first, asked = subject("床前明月光"), []
+
+    def slow(of: Subject, n: int) -> int:
+        asked.append(of)
+        return n * len(of.labels)
+
+    assert [first.once(slow, 2), first.once(slow, 2), first.once(slow, 3)] == [12, 12, 18]
+    other = replace(first, dataset=None)
+    assert other.once(slow, 2) == 12
+    assert [of is first for of in asked] == [True, True, False], "and nothing is shared"
+
+
+def test_notes_are_in_the_language_in_force():
+    seen = subject("床前明月光", block_size=4)
+    with language.speaking("en"):
+        (note,) = seen.notes
+        assert "first 3 tokens" in note
+    with language.speaking("zh"):
+        (note,) = seen.notes
+        assert "3" in note and not note.isascii()

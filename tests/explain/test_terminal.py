@@ -268,7 +268,7 @@ def test_nothing_a_terminal_would_obey_is_printed(text: str):
 
 @given(st.floats())
 def test_any_number_has_a_short_word(value: float):
-    assert 0 < len(number(value)) <= 11
+    assert 0 < len(number(value)) <= 12
 
 
 def test_numbers_of_a_matrix_have_as_many_decimals():

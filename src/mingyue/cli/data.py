@@ -34,7 +34,10 @@ def places() -> list[Place]:
         Place(
             "source",
             "SOURCE",
-            tr("tang, songci, a .txt .jsonl .csv .parquet file, a folder, or hf:NAME"),
+            tr(
+                "tang, songci, modern, english, a .txt .jsonl .csv .parquet file, a folder, or "
+                "hf:NAME"
+            ),
         )
     ]
 

@@ -1,18 +1,16 @@
 """``mingyue explain``: look inside a model, at one concept of the article at a time."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mingyue.cli.flags import SWITCH, Flag, Panel, Place, text
+from mingyue.cli.flags import SWITCH, Flag, Panel, Place, text, whole
 from mingyue.cli.help import HELP, Command
 from mingyue.errors import UserError
 from mingyue.language import current, tr
 
 if TYPE_CHECKING:
-    from mingyue.data.dataset import Dataset
     from mingyue.explain.exhibit import Definition, Exhibit
-    from mingyue.generation.writer import Writer
     from mingyue.language import Language
 
 EXAMPLES = """
@@ -112,6 +110,12 @@ def _knobs() -> Panel:
                 tr("look for examples in this text instead, where an exhibit needs some"),
                 tr("the text it learned from"),
             ),
+            Flag(
+                "step",
+                whole(0),
+                tr("look at the model as it was after so many steps, of which a snapshot is kept"),
+                tr("as exported"),
+            ),
         ],
     )
 
@@ -123,6 +127,12 @@ def _form() -> Panel:
             Flag("figure", text("FILE"), tr("draw into this .svg, .png or .html instead")),
             Flag("dark", SWITCH, tr("light on dark, in .svg and .png"), option="--dark"),
             Flag("out", text("FILE"), tr("where all exhibits go, an .html")),
+            Flag(
+                "scrub",
+                SWITCH,
+                tr("at every step kept: an .html with a slider through training"),
+                option="--scrub",
+            ),
             Flag("json", SWITCH, tr("as a JSON object"), option="--json"),
         ],
     )
@@ -131,9 +141,10 @@ def _form() -> Panel:
 def run(given: dict[str, Any]) -> int:
     """List, tell about one, show one, or write all."""
     knobs, form = _knobs().said(given), _form().said(given)
-    on, wanted = knobs.pop("on", None), _wanted(knobs)
-    name, folder = given["name"], given["folder"]
-    if folder is None and (wanted or on or set(form) - {"json"} or name == ALL):
+    on, step = knobs.pop("on", None), knobs.pop("step", None)
+    wanted, name, folder = _wanted(knobs), given["name"], given["folder"]
+    said = wanted or on or step is not None
+    if folder is None and (said or set(form) - {"json"} or name == ALL):
         raise UserError(
             tr(
                 "{mistake}; see {help}",
@@ -162,8 +173,23 @@ def run(given: dict[str, Any]) -> int:
             raise UserError(
                 tr("{option}: the exhibits have no knob in common; turn those of one", option=first)
             )
-        return _show_all(folder, given["text"], on, path, as_json)
-    return _show(chosen, folder, given["text"], on, wanted, path, form)
+        if form.get("scrub"):
+            raise UserError(tr("--scrub is for one exhibit; name it"))
+        return _show_all(folder, given["text"], on, step, path, as_json)
+    if chosen.needs_snapshots and (step is not None or form.get("scrub")):
+        raise UserError(
+            tr(
+                "{option}: {name} shows all steps of training by itself; leave it out",
+                option="--scrub" if form.get("scrub") else "--step",
+                name=name,
+            )
+        )
+    if form.get("scrub"):
+        from mingyue.cli.scrubbing import check, scrub
+
+        check(step, path, as_json=as_json)
+        return scrub(chosen, folder, given["text"], on, wanted, path, as_json=as_json)
+    return _show(chosen, folder, given["text"], on, step, wanted, path, form)
 
 
 def _wanted(knobs: dict[str, Any]) -> dict[str, str]:
@@ -182,21 +208,27 @@ def _show(
     folder: str,
     text: str | None,
     on: str | None,
+    step: int | None,
     wanted: dict[str, str],
     path: str | None,
     form: dict[str, Any],
 ) -> int:
+    from mingyue.cli.exhibits import knobs_of
     from mingyue.cli.figures import say_written, write
+    from mingyue.cli.looking import corpus_of, made_of, subject_of
     from mingyue.cli.waiting import Waiting
     from mingyue.generation.writer import load
 
-    writer = load(folder)
+    knobs, pages = knobs_of(definition, wanted)
+    writer = load(folder, step=step)
     with Waiting() as waiting:
-        corpus = _corpus(writer, folder, on, waiting.phase)
+        corpus = corpus_of(writer, folder, on, waiting.phase)
         waiting.phase(tr("looking inside"), 0.0)
-        exhibit, read = _made(definition, writer, text, corpus, wanted)
+        subject = subject_of(definition, writer, text, corpus, folder)
+        exhibit = made_of(definition, subject, knobs, pages, said=text is not None, step=step)
     if form.get("json"):
-        print(json.dumps({"run": folder, "text": read, **exhibit.to_json()}, ensure_ascii=False))
+        row = {"run": folder, "step": step, "text": subject.text, **exhibit.to_json()}
+        print(json.dumps(row, ensure_ascii=False))
     elif path is None:
         from mingyue.cli.screen import console
         from mingyue.explain.terminal import render
@@ -209,30 +241,40 @@ def _show(
 
 
 def _show_all(
-    folder: str, text: str | None, on: str | None, path: str | None, as_json: bool
+    folder: str, text: str | None, on: str | None, step: int | None, path: str | None, as_json: bool
 ) -> int:
     """Every exhibit that this model and text can give; the others are named with the reason."""
     from mingyue import language
     from mingyue.cli.figures import say_written, write
+    from mingyue.cli.looking import corpus_of, made_of, subject_of
     from mingyue.cli.screen import console, visible
     from mingyue.cli.waiting import Waiting
     from mingyue.explain.catalogue import all_exhibits
     from mingyue.generation.writer import load
 
-    writer, definitions = load(folder), all_exhibits()
+    writer, definitions = load(folder, step=step), all_exhibits()
     here = language.current()
     made: dict[Language, list[tuple[Exhibit, str]]] = {here: []}
     if path is not None:  # a page speaks both languages
         made |= {"en": [], "zh": []}
     failed: dict[str, str] = {}
     with Waiting() as waiting:
-        corpus = _corpus(writer, folder, on, waiting.phase)
+        corpus = corpus_of(writer, folder, on, waiting.phase)
         for i, definition in enumerate(definitions):
             waiting.phase(definition.title(), i / len(definitions))
             try:
+                subject = subject_of(definition, writer, text, corpus, folder)
                 for each, into in made.items():
                     with language.speaking(each):
-                        into.append(_made(definition, writer, text, corpus, {}))
+                        exhibit = made_of(
+                            definition,
+                            subject,
+                            definition.knobs(),
+                            {},
+                            said=text is not None,
+                            step=None if definition.needs_snapshots else step,
+                        )
+                    into.append((exhibit, subject.text))
             except UserError as error:
                 failed[definition.name] = str(error)
     if not made[here]:
@@ -241,57 +283,12 @@ def _show_all(
         line = visible(tr("{name} is left out: {why}", name=name, why=why))
         console(errors=True).print(line, style="yellow", soft_wrap=True)
     if as_json:
-        rows = [{"run": folder, "text": read, **exhibit.to_json()} for exhibit, read in made[here]]
+        rows = [
+            {"run": folder, "step": step, "text": read, **exhibit.to_json()}
+            for exhibit, read in made[here]
+        ]
         print(json.dumps(rows, ensure_ascii=False))
     if path is not None:
         write(path, {each: [exhibit for exhibit, _ in of] for each, of in made.items()})
         say_written(path, errors=as_json)
     return 0
-
-
-def _made(
-    definition: "Definition",
-    writer: "Writer",
-    text: str | None,
-    corpus: "Callable[[bool], Dataset | None]",
-    wanted: dict[str, str],
-) -> "tuple[Exhibit, str]":
-    """The exhibit, its pages turned as wanted, and the text that was read."""
-    from dataclasses import replace
-
-    from mingyue.cli.exhibits import check_pages, knobs_of
-    from mingyue.explain.pages import turned
-    from mingyue.explain.subject import Subject
-    from mingyue.explain.texts import choose
-
-    said: list[str] = []
-    knobs, pages = knobs_of(definition, wanted)
-    if text is None:
-        text, said = choose(definition.texts, writer)
-    subject = Subject.of(writer, text, corpus(definition.needs_dataset))
-    exhibit = definition.show(subject, knobs)
-    exhibit = replace(exhibit, notes=[*said, *exhibit.notes])
-    check_pages(definition, exhibit, pages)
-    return turned(exhibit, pages), subject.text
-
-
-def _corpus(
-    writer: "Writer", folder: str, on: str | None, progress: Callable[[str, float], None]
-) -> "Callable[[bool], Dataset | None]":
-    """A function that reads the text to look for examples in: once, and only if it is needed."""
-    from functools import cache
-
-    @cache
-    def corpus(needed: bool) -> "Dataset | None":
-        if not needed:
-            return None
-        if on is None:
-            from mingyue.cli.reading import own_text
-
-            return own_text(writer.about, folder, progress)
-        from mingyue.data.preparation import prepare
-        from mingyue.text.corpus import open_corpus
-
-        return prepare(open_corpus(on), writer.tokenizer, val_fraction=0.0, progress=progress)
-
-    return corpus

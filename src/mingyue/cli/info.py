@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mingyue.cli.flags import SWITCH, Flag, Panel, Place
@@ -42,10 +42,11 @@ def panels() -> list[Panel]:
 def run(given: dict[str, Any]) -> int:
     """Print all that is known."""
     from mingyue.interop.run_folder import family_of, load_model
+    from mingyue.interop.snapshots import snapshots
 
     model, tokenizer, about = load_model(given["folder"])
     family = family_of(model.config).MODEL_TYPE
-    parts = parameters_by_part(model)
+    parts, steps = parameters_by_part(model), list(snapshots(given["folder"]))
     if given["json"]:
         whole = {
             "model": model.config.model_dump(mode="json"),
@@ -53,6 +54,7 @@ def run(given: dict[str, Any]) -> int:
             "parameters": model.count_parameters(),
             "parameters_by_part": parts,
             "tokenizer": {"kind": tokenizer.kind, "vocab_size": tokenizer.vocab_size},
+            "snapshots": steps,
             **about,
         }
         print(json.dumps(whole, ensure_ascii=False, indent=2))
@@ -64,7 +66,7 @@ def run(given: dict[str, Any]) -> int:
     print_pairs(out, _model(model, tokenizer, family), tr("Model"))
     print_pairs(out, part_rows(parts), tr("Parameters"))
     for title, rows in (
-        (tr("Training"), _training(about)),
+        (tr("Training"), _training(about, steps)),
         (tr("Text"), _text(about)),
         (tr("Origin"), _origin(about)),
     ):
@@ -154,7 +156,7 @@ def part_rows(parts: Mapping[str, int]) -> Rows:
     return [*rows, (tr("all"), number(total))]
 
 
-def _training(about: Mapping[str, Any]) -> Rows:
+def _training(about: Mapping[str, Any], snapshots: Sequence[int]) -> Rows:
     from mingyue.cli.screen import duration, number
 
     result, recipe = _table(about, "result"), _table(_table(about, "recipe"), "train")
@@ -166,6 +168,8 @@ def _training(about: Mapping[str, Any]) -> Rows:
     if isinstance(steps := result.get("steps"), int):
         kept = result.get("weights_of_step")
         rows.append((tr("steps"), tr("{n}, weights of step {kept}", n=number(steps), kept=kept)))
+    if snapshots:
+        rows.append((tr("snapshots"), tr("steps {steps}", steps=", ".join(map(str, snapshots)))))
     if isinstance(seconds := result.get("seconds"), int | float):
         rows.append((tr("time"), duration(seconds)))
     machine = [str(result[k]) for k in ("device", "precision") if k in result]

@@ -41,6 +41,12 @@ def output() -> Panel:
                 tr("nothing: new texts"),
             ),
             Flag("keep", whole(most=10_000), tr("checkpoints kept besides the best"), "2"),
+            Flag(
+                "snapshots",
+                whole(0, 10_000),
+                tr("weights kept along the way, to look at how it learned"),
+                "0",
+            ),
         ],
     )
 

@@ -33,7 +33,10 @@ def places() -> list[Place]:
         Place(
             "source",
             "SOURCE",
-            tr("tang, songci, a .txt .jsonl .csv .parquet file, a folder, or hf:NAME [tang]"),
+            tr(
+                "tang, songci, modern, english, a .txt .jsonl .csv .parquet file, a folder, or "
+                "hf:NAME [tang]"
+            ),
             required=False,
         )
     ]
@@ -58,7 +61,8 @@ def run(given: dict[str, Any]) -> int:
     config: dict[str, Any] = {}
     for panel in (settings.length(), settings.training(), settings.machine()):
         config |= panel.said(given)
-    config |= {name: output[name] for name in ("sample_prompt", "keep") if name in output}
+    kept = ("sample_prompt", "keep", "snapshots")
+    config |= {name: output[name] for name in kept if name in output}
     data = settings.reading().said(given) | settings.cutting().said(given)
     model = settings.model().said(given)
 

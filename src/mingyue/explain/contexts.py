@@ -117,11 +117,9 @@ def in_text(contexts: Contexts, tokens: Tokens, tokenizer: Tokenizer, each: int)
 
 def _lines(ids: np.ndarray, tokenizer: Tokenizer, phrase: str, most: int) -> list[str]:
     """Different clauses with the phrase, from places spread over the text."""
-    wanted = tokenizer.encode(phrase)
-    starts = np.ones(max(0, len(ids) - len(wanted) + 1), bool)
-    for i, id in enumerate(wanted):
-        starts &= ids[i : len(ids) - len(wanted) + 1 + i] == id
-    places = np.flatnonzero(starts)
+    blanks = [""] if tokenizer.unknown(" ") else ["", " "]  # BPE has it as part of the word
+    ways = {tuple(tokenizer.encode(blank + phrase)) for blank in blanks}
+    places = np.sort(np.concatenate([_places(ids, way) for way in sorted(ways)]))
     if len(places) > 8 * most:
         places = places[np.linspace(0, len(places) - 1, 8 * most).round().astype(int)]
     found: dict[str, None] = {}
@@ -134,6 +132,14 @@ def _lines(ids: np.ndarray, tokenizer: Tokenizer, phrase: str, most: int) -> lis
         if len(found) == most:
             break
     return list(found)
+
+
+def _places(ids: np.ndarray, wanted: Sequence[int]) -> np.ndarray:
+    """Where these tokens stand in a row."""
+    starts = np.ones(max(0, len(ids) - len(wanted) + 1), bool)
+    for i, id in enumerate(wanted):
+        starts &= ids[i : len(ids) - len(wanted) + 1 + i] == id
+    return np.flatnonzero(starts)
 
 
 def _decoded(tokenizer: Tokenizer, ids: np.ndarray, which: int) -> str:
@@ -149,7 +155,8 @@ def reading(subject: Subject, contexts: Contexts, item: Context, way: Way) -> tu
     comma = next((c for c in "，,。." if not subject.tokenizer.unknown(c)), "")
     text, end = item.line, item.end
     if way != "itself":
-        text += comma + (contexts.word if way == "left" else "")
+        blank = " " if " " in text.strip() else ""
+        text += comma + (blank + contexts.word if way == "left" else "")
         end = len(text)
     ids = subject.read(text)[:, : subject.model.config.block_size]
     for t in range(1, ids.shape[1]):

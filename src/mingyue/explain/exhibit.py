@@ -8,7 +8,7 @@ this model, and may say no. Nothing is drawn that was not computed from the subj
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, is_dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class Exhibit:
         return _plain(self) | {"panels": [_plain(panel) for panel in self.panels]}
 
 
+Need = bool | Literal["if at hand"]
+"""Whether something is needed, or used where it is at hand."""
+
+
 class Knobs(Settings):
     """What can be turned; each exhibit adds its own.
 
@@ -62,7 +66,8 @@ class Definition:
     texts: Sequence[str]  # to show it on, the first one that the model can read
     show: Callable[[Subject, Any], Exhibit]
     knobs: type[Knobs] = Knobs
-    needs_dataset: bool = False  # whether it looks for examples in the text the model learned
+    needs_dataset: Need = False  # the text that the model learned, to look for examples in
+    needs_snapshots: bool = False  # looks at all steps of training that were kept
 
 
 def _plain(value: Any) -> Any:

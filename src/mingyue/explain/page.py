@@ -28,27 +28,32 @@ _SCALES: tuple[Scale, ...] = ("share", "signed", "size")
 _SCRIPTS = (
     *("data", "elements", "colours", "tip"),  # what every drawing needs
     *("turning", "cells", "matrix", "plots", "curves", "lists"),  # a kind of panel each
-    *("exhibits", "start"),  # the whole; the last one begins
+    *("exhibits", "scrub", "start"),  # the whole; the last one begins
 )
 _N_COLOURS = 65  # of a ramp; the page blends between them
 
 
-def save(exhibits: Mapping[Language, Sequence[Exhibit]], path: str | Path) -> None:
+def save(
+    exhibits: Mapping[Language, Sequence[Exhibit]], path: str | Path, steps: Sequence[int] = ()
+) -> None:
     """Write the page; ``exhibits`` are the same ones in each language, one language will do.
+
+    With ``steps`` they are one exhibit at so many steps of training, to scrub through.
 
     Raises:
         UserError: it cannot be written.
     """
-    write_atomic(path, render(exhibits).encode())
+    write_atomic(path, render(exhibits, steps).encode())
 
 
-def render(exhibits: Mapping[Language, Sequence[Exhibit]]) -> str:
+def render(exhibits: Mapping[Language, Sequence[Exhibit]], steps: Sequence[int] = ()) -> str:
     """The page. What stands in the head is in the language in force now, if the page has it."""
     here = language.current() if language.current() in exhibits else next(iter(exhibits))
     words: dict[Language, dict[str, str]] = {each: _words(each) for each in exhibits}
     first = exhibits[here]
-    title = first[0].title if len(first) == 1 else words[here]["title"]
-    data = json.dumps(pack(exhibits, words), ensure_ascii=False, separators=(",", ":"))
+    title = first[0].title if len(first) == 1 or steps else words[here]["title"]
+    whole = pack(exhibits, words) | {"steps": list(steps)}
+    data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     return f"""<!doctype html>
 <html lang="{LOCALES[here]}">
 <head>
@@ -139,6 +144,7 @@ def _words(of: Language) -> dict[str, str]:
             "open": tr("cannot be told here"),
             "all": tr("All at once: choose one"),
             "empty": tr("empty"),
+            "step": tr("step of training"),
             "keys": tr("Point at it, or use the arrow keys, to read the values."),
             "noscript": tr("This page draws its figures with JavaScript; please allow it."),
         }

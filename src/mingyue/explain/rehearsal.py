@@ -20,6 +20,7 @@ from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.model.loss import cross_entropy
 from mingyue.training.config import TrainConfig
 from mingyue.training.optimizer import build_optimizer
@@ -69,31 +70,30 @@ class Excerpt:
             apart=apart,
         )
 
-    def batches(self, documents: Documents, rows: int, seed: int) -> Batches:
-        """Rows of ``BLOCK`` tokens; a text too short for one is repeated."""
-        times = -(-BLOCK // sum(map(len, documents)))
+    def batches(self, documents: Documents, rows: int, seed: int, block: int = BLOCK) -> Batches:
+        """Rows of ``block`` tokens; a text too short for one is repeated."""
+        times = -(-block // sum(map(len, documents)))
         return Batches(
             Tokens.from_documents(documents * times),
             batch_size=rows,
-            block_size=BLOCK,
+            block_size=block,
             seed=seed,
             end_id=self.end_id,
         )
 
-    def check(self) -> Tensor:
-        """Rows of the held text, each with the token that follows, [≤ 32, BLOCK + 1]."""
-        rows = min(32, self.batches(self.held, 1, 0).rows_per_epoch)
-        x, y = self.batches(self.held, rows, 0).batch(0)
+    def check(self, block: int = BLOCK) -> Tensor:
+        """Rows of the held text, each with the token that follows, [≤ 32, block + 1]."""
+        rows = min(32, self.batches(self.held, 1, 0, block).rows_per_epoch)
+        x, y = self.batches(self.held, rows, 0, block).batch(0)
         return torch.from_numpy(np.concatenate([x, y[:, -1:]], axis=1))
 
     def about(self) -> str:
         """What the small models learned from, in words."""
         n, kinds = f"{sum(map(len, self.train)):,}", f"{len(self.known):,}"
         if not self.apart:
-            return tr("the two small models learned {n} tokens, again and again", n=n)
+            return tr("the small models learned {n} tokens, again and again", n=n)
         return tr(
-            "the two small models learned from {n} tokens of this model's text, {kinds} different "
-            "ones",
+            "the small models learned from {n} tokens of this model's text, {kinds} different ones",
             n=n,
             kinds=kinds,
         )
@@ -118,7 +118,9 @@ def small(excerpt: Excerpt, seed: int, **changed: object) -> GPT:
 
 
 @torch.enable_grad()
-def rehearse(models: Sequence[GPT], excerpt: Excerpt, steps: int, seed: int) -> np.ndarray:
+def rehearse(
+    models: Sequence[LanguageModel], excerpt: Excerpt, steps: int, seed: int
+) -> np.ndarray:
     """Train each for so many steps; the loss of every step, [models, steps]."""
     losses = np.zeros((len(models), steps))
     for model, curve in zip(models, losses, strict=True):
@@ -141,7 +143,7 @@ def rehearse(models: Sequence[GPT], excerpt: Excerpt, steps: int, seed: int) -> 
     return losses
 
 
-def _loss(model: GPT, ids: Tensor, targets: Tensor) -> Tensor:
+def _loss(model: LanguageModel, ids: Tensor, targets: Tensor) -> Tensor:
     """Of the next tokens, with mask or without (``GPT.forward`` would hide some in a model that
     sees both ways, and ask for those)."""
     hidden = model.hidden(ids).flatten(0, 1)  # [B·T, C]
@@ -149,8 +151,9 @@ def _loss(model: GPT, ids: Tensor, targets: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def at_once(model: GPT, ids: Tensor) -> Tensor:
+def at_once(model: LanguageModel, ids: Tensor) -> Tensor:
     """-ln p of each next token, the whole row being there as in training: [B, T + 1] → [B, T]."""
+    ids = ids.to(model.device)
     logits = model(ids[:, :-1]).logits  # [B, T, V]
     assert logits is not None
     return F.cross_entropy(logits.mT, ids[:, 1:], reduction="none")

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
@@ -25,13 +26,25 @@ AT_ONCE = 1024
 """Tokens computed at once: their scores are the largest tensor."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Rows of tokens; a target is the token that came next, or ``IGNORED`` where none did."""
 
     ids: Tensor  # [B, T]
     targets: Tensor  # [B, T]
-    source: str  # where it is from, in words
+    kind: Literal["given", "train", "val"]  # where it is from: the text given, or the run's own
+
+    @property
+    def source(self) -> str:
+        """Where it is from, in words."""
+        n = f"{int(self.real.sum()):,}"
+        match self.kind:
+            case "given":
+                return tr("the {n} tokens of the given text, for want of more", n=n)
+            case "val":
+                return tr("{n} held-out tokens", n=n)
+            case "train":
+                return tr("{n} tokens of its text", n=n)
 
     @property
     def real(self) -> Tensor:
@@ -42,7 +55,7 @@ class Sample:
         """The rows in batches of about ``AT_ONCE`` tokens."""
         rows = max(1, AT_ONCE // self.ids.shape[1])
         batches = zip(self.ids.split(rows), self.targets.split(rows), strict=True)
-        return [Sample(ids, targets, self.source) for ids, targets in batches]
+        return [Sample(ids, targets, self.kind) for ids, targets in batches]
 
 
 def sample(subject: Subject, part: Literal["train", "val"], most: int) -> Sample:
@@ -50,11 +63,7 @@ def sample(subject: Subject, part: Literal["train", "val"], most: int) -> Sample
     dataset = subject.dataset
     if dataset is None or not (dataset.val.n_documents or dataset.train.n_documents):
         ids = subject.ids[0]
-        return Sample(
-            ids[None, :-1],
-            ids[None, 1:],
-            tr("the {n} tokens of the given text, for want of more", n=len(ids) - 1),
-        )
+        return Sample(ids[None, :-1], ids[None, 1:], "given")
     held_out = part == "val" and dataset.val.n_documents > 0
     tokens = dataset.val if held_out else dataset.train
     size = subject.model.config.block_size
@@ -75,10 +84,8 @@ def sample(subject: Subject, part: Literal["train", "val"], most: int) -> Sample
         ids[row, 1 : len(text)] = text[:-1]
         if begin > tokens.offsets[documents[row]]:  # within a document
             ids[row, 0] = tokens.slice(begin - 1, begin)[0]
-    n = f"{int((ends - begins).sum()):,}"
-    where = tr("{n} held-out tokens", n=n) if held_out else tr("{n} tokens of its text", n=n)
-    device = subject.ids.device
-    return Sample(torch.from_numpy(ids).to(device), torch.from_numpy(targets).to(device), where)
+    device, kind = subject.ids.device, "val" if held_out else "train"
+    return Sample(torch.from_numpy(ids).to(device), torch.from_numpy(targets).to(device), kind)
 
 
 def layers(subject: Subject) -> int:
@@ -95,3 +102,12 @@ def layers(subject: Subject) -> int:
 def affordable(model: GPT, passes: float, least: int, most: int) -> int:
     """How many tokens can go through the model ``passes`` times without a long wait."""
     return int(np.clip(WORK / (2 * model.config.products * passes), least, most))
+
+
+def stretches(tokens: Tokens, rows: int, length: int, end_id: int) -> Tensor:
+    """Stretches that begin with a document, spread over the text, an end token in front; short
+    documents follow each other as they did in training. int64 [rows, length + 1]"""
+    starts = tokens.offsets[tokens.offsets + length <= tokens.n_tokens]
+    chosen = starts[np.unique(np.linspace(0, len(starts) - 1, rows).round().astype(int))]
+    texts = [tokens.slice(int(start), int(start) + length).astype(np.int64) for start in chosen]
+    return torch.from_numpy(np.stack([np.append(end_id, text) for text in texts]))

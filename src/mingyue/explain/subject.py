@@ -1,16 +1,17 @@
 """Who is looked at: a model, its tokenizer, and a text put into ids."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from mingyue.errors import UserError
 from mingyue.generation.decode import evaluating
-from mingyue.generation.prompt import prepare
+from mingyue.generation.prompt import Prompt, prepare
 from mingyue.generation.writer import Writer
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
@@ -20,24 +21,35 @@ from mingyue.text.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from mingyue.data.dataset import Dataset
 
+Found = TypeVar("Found")
+
 
 @dataclass(frozen=True)
 class Subject:
     """A model and the text it reads.
 
     ``ids`` begins with the end token, after which every document began in training; ``labels``
-    are what each token looks like, the end token as ⏎ would mislead, so it is ``▷``.
+    are what each token looks like, the end token as ⏎ would mislead, so it is ``▷``. Nothing that
+    is kept here is in anybody's language: one subject serves a page in two.
     """
 
     writer: Writer
-    text: str
+    text: str  # as far as the model knows it
     ids: Tensor  # [1, T]
     labels: Sequence[str]  # T of them
-    notes: Sequence[str]  # what was done to the text
+    given: str  # the text as it was typed
     dataset: "Dataset | None" = field(default=None)  # the model's own text, where it is at hand
+    folder: Path | None = None  # the run's, where it is one
+    _found: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
-    def of(cls, writer: Writer, text: str, dataset: "Dataset | None" = None) -> "Subject":
+    def of(
+        cls,
+        writer: Writer,
+        text: str,
+        dataset: "Dataset | None" = None,
+        folder: Path | None = None,
+    ) -> "Subject":
         """Put ``text`` before the model.
 
         Characters that the vocabulary lacks in every form are left out, and a text longer than
@@ -53,11 +65,7 @@ class Subject:
                     kind=writer.model.config.kind,
                 )
             )
-        tokenizer, config = writer.tokenizer, writer.model.config
-        prompt = prepare(
-            text[: 8 * config.block_size], tokenizer, config.changed(position="none"), "drop"
-        )
-        ids, notes = list(prompt.ids), list(prompt.notes)
+        ids = _prompt(writer, text).ids
         if len(ids) < 2:
             raise UserError(
                 tr(
@@ -65,17 +73,33 @@ class Subject:
                     text=repr(text[:20]),
                 )
             )
-        if len(ids) > config.block_size:
-            notes.append(
-                tr(
-                    "only the first {n} tokens are shown: the model's context holds no more",
-                    n=config.block_size - 1,
-                )
-            )
-            ids = ids[: config.block_size]
-        labels = [label(tokenizer, i) for i in ids]
-        shown = tokenizer.decode(ids[1:])
-        return cls(writer, shown, torch.tensor([ids]), labels, notes, dataset)
+        ids = ids[: writer.model.config.block_size]
+        labels = [label(writer.tokenizer, i) for i in ids]
+        shown = writer.tokenizer.decode(ids[1:])
+        return cls(writer, shown, torch.tensor([ids]), labels, text, dataset, folder)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was done to the text, in the language now in force."""
+        prompt, room = _prompt(self.writer, self.given), self.model.config.block_size
+        if len(prompt.ids) <= room:
+            return prompt.notes
+        return [
+            *prompt.notes,
+            tr(
+                "only the first {n} tokens are shown: the model's context holds no more",
+                n=room - 1,
+            ),
+        ]
+
+    def once(self, compute: Callable[..., Found], *given: Hashable) -> Found:
+        """``compute(self, *given)``, computed the first time and remembered.
+
+        For what takes long: a page asks once for each of its languages. So no words may be in it.
+        """
+        if (compute, *given) not in self._found:
+            self._found[compute, *given] = compute(self, *given)
+        return self._found[compute, *given]
 
     @property
     def model(self) -> GPT:
@@ -115,6 +139,14 @@ class Subject:
         except UserError:
             return False
         return True
+
+
+def _prompt(writer: Writer, text: str) -> Prompt:
+    """The text in ids, of any length, without what the vocabulary lacks."""
+    assert isinstance(writer.model, GPT)
+    room = 8 * writer.model.config.block_size
+    config = writer.model.config.changed(position="none", block_size=room + 1)
+    return prepare(text[:room], writer.tokenizer, config, "drop")
 
 
 def label(tokenizer: Tokenizer, id: int) -> str:

@@ -158,13 +158,13 @@ def aside(words: str, width: int) -> Iterator[Text]:
 
 
 def number(value: float) -> str:
-    """In as few signs as tell it: 12, 0.031, 3.2e-05."""
+    """In as few signs as tell it, counts in full: 12, 12,288, 0.031, 3.2e-05."""
     if not np.isfinite(value):
         return {np.inf: "∞", -np.inf: "-∞"}.get(value, "–")
     if isinstance(value, int | np.integer) or float(value).is_integer():
         size = abs(value)
         return (
-            f"{value:.2e}" if size >= 1e7 else f"{int(value):,}" if size >= 1e5 else f"{int(value)}"
+            f"{value:.2e}" if size >= 1e9 else f"{int(value):,}" if size >= 1e4 else f"{int(value)}"
         )
     size = abs(value)
     if size < 0.001 or size >= 1e7:

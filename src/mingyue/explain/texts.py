@@ -1,36 +1,80 @@
 """Which text an exhibit is shown on when the reader names none."""
 
+import math
 from collections.abc import Sequence
 
+import torch
+
+from mingyue.generation.decode import evaluating
 from mingyue.generation.writer import Writer
 from mingyue.language import tr
+from mingyue.model.gpt import GPT
 from mingyue.text.script import adapt
+
+BEYOND_BLIND = 1.0
+"""A model that loses so many nats a token more than a blind guess has not learned such text."""
 
 
 def choose(texts: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
-    """The first of ``texts`` that the model has all characters of, and what to say about it.
+    """The first of ``texts`` that the model can read, and what to say about it.
 
-    Where it has seen all characters of none, the one that lacks the smallest share of its own.
+    It can if it has all characters, has learned text of that kind, and spells no character in
+    bytes. The three in this order: where none will do, the text that lacks the smallest share of
+    its characters; of those alike in that, one that the model has learned the like of.
     """
     lacking = [unknown(text, writer) for text in texts]
-    lack = [len(missing) / len(text) for text, missing in zip(texts, lacking, strict=True)]
-    best = lack.index(min(lack))
-    notes = [tr("text: {text} (give another after RUN)", text=texts[best])]
-    notes += [
-        tr(
-            "the model has never seen {characters} of {text}",
-            characters=" ".join(dict.fromkeys(missing)),
-            text=text,
-        )
-        for text, missing in zip(texts[:best], lacking, strict=False)
+    loss = [surprise(text, writer) for text in texts]
+    rank = [
+        (len(missing) / len(text), beyond > BEYOND_BLIND, in_bytes(text, writer))
+        for text, missing, beyond in zip(texts, lacking, loss, strict=True)
     ]
+    best = rank.index(min(rank))
+    notes = [tr("text: {text} (give another after RUN)", text=texts[best])]
+    for text, missing, beyond in zip(texts[:best], lacking, loss, strict=False):
+        if missing:
+            seldom = " ".join(dict.fromkeys(missing))
+            notes.append(
+                tr("the model has never seen {characters} of {text}", characters=seldom, text=text)
+            )
+        elif beyond > BEYOND_BLIND:
+            more = f"{beyond:.1f}"
+            notes.append(
+                tr("not {text}: the model finds it stranger than a blind guess would, by {more} "
+                   "nats a token", text=text, more=more)
+            )  # fmt: skip
     return texts[best], notes
 
 
 def unknown(text: str, writer: Writer) -> list[str]:
     """Its characters that the vocabulary lacks in every form; blanks are not counted."""
+    return [c for c in _adapted(text, writer) if writer.tokenizer.unknown(c) and not c.isspace()]
 
-    def known(character: str) -> bool:
-        return not writer.tokenizer.unknown(character)
 
-    return [c for c in adapt(text, known)[0] if not known(c) and not c.isspace()]
+def surprise(text: str, writer: Writer) -> float:
+    """Nats a token that the model loses on it beyond a blind guess; 0 where it cannot be told.
+
+    Bytes and byte pairs spell any text, also in a language that the model has never read.
+    """
+    model, tokenizer = writer.model, writer.tokenizer
+    if not isinstance(model, GPT) or not model.config.causal:
+        return 0.0
+    known = "".join(c for c in _adapted(text, writer) if not tokenizer.unknown(c))
+    ids = torch.tensor([tokenizer.end_id, *tokenizer.encode(known)])[: model.config.block_size]
+    if len(ids) < 2:
+        return 0.0
+    with torch.no_grad(), evaluating(model):
+        logits = model(ids[None]).logits
+    assert logits is not None
+    loss = torch.nn.functional.cross_entropy(logits[0, :-1].float(), ids[1:])
+    return float(loss) - math.log(model.config.vocab_size)
+
+
+def in_bytes(text: str, writer: Writer) -> bool:
+    """Whether some of its tokens are only parts of characters."""
+    token_text = writer.tokenizer.token_text
+    known = _adapted(text, writer)
+    return any(token_text(id) not in known for id in writer.tokenizer.encode(known))
+
+
+def _adapted(text: str, writer: Writer) -> str:
+    return adapt(text, lambda character: not writer.tokenizer.unknown(character))[0]

@@ -257,16 +257,18 @@ def load(
     device: str = "auto",
     precision: Precision = "fp32",
     compile: bool | None = None,
+    step: int | None = None,
 ) -> Writer:
     """The writer of a run folder, or of any transformers folder of a known family.
 
     ``device`` "auto" is CUDA where there is one, else the CPU; the CPU also for another
     ``precision`` than fp32 and for ``compile``, since these are matters of writing there (see
-    ``Writer``).
+    ``Writer``). ``step``: as the model was after so many steps of training, for which the run
+    must have kept a snapshot.
 
     Raises:
         UserError: the folder is none, or is damaged (see ``interop.run_folder.load_model``);
-            there is no such precision.
+            there is no such precision, or no such snapshot.
     """
     form = Form.checked(precision=precision, compile=compile)
     if device == "auto":
@@ -274,4 +276,4 @@ def load(
 
         cuda = torch.cuda.is_available() and form.precision == "fp32" and not form.compile
         device = "cuda" if cuda else "cpu"
-    return Writer(*load_model(folder, device), precision=form.precision, compile=compile)
+    return Writer(*load_model(folder, device, step), precision=form.precision, compile=compile)

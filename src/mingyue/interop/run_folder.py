@@ -15,21 +15,20 @@ against the settings before memory is taken for them.
 """
 
 import json
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import safetensors
 import safetensors.torch
 import torch
-from torch import Tensor
 
 from mingyue import __version__
 from mingyue.errors import UserError
 from mingyue.interop import arcee, gpt2, llama, native, qwen3
+from mingyue.interop.snapshots import snapshot
+from mingyue.interop.stored import WEIGHTS, Stored, read_json, weight_files
 from mingyue.interop.weights import (
     WrongConstant,
     check,
@@ -49,11 +48,7 @@ from mingyue.text.tokenizer import Tokenizer
 FAMILIES: tuple[ModuleType, ...] = (gpt2, llama, qwen3, arcee, native)
 """In order of preference; the last one expresses everything."""
 
-WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 ABOUT = "mingyue.json"
-
-_LARGEST_JSON = 64 * 2**20
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*\.safetensors")
 
 
 def family_of(config: ModelConfig) -> ModuleType:
@@ -91,21 +86,25 @@ def save_model(
 
 
 def load_model(
-    folder: str | Path, device: str | torch.device = "cpu"
+    folder: str | Path, device: str | torch.device = "cpu", step: int | None = None
 ) -> tuple[LanguageModel, Tokenizer, dict[str, Any]]:
     """A model in fp32 and evaluation mode, its tokenizer, and what ``mingyue.json`` says.
 
+    ``step``: not as it was exported, but as it was after so many steps of training, for which
+    there must be a snapshot (``interop.snapshots``).
+
     Raises:
-        UserError: something is missing, damaged, or of a kind that is not known here.
+        UserError: something is missing, damaged, or of a kind that is not known here; there is no
+            snapshot of that step.
     """
     folder = Path(folder)
     if folder.is_file():
         raise UserError(tr("{path}: is a file; name the folder of a run or a model", path=folder))
     if not folder.is_dir():
         raise UserError(tr("{path}: no such folder, so there is no model", path=folder))
-    raw = _read_json(folder / "config.json")
+    raw = read_json(folder / "config.json")
     tokenizer = Tokenizer.load(folder)
-    model = load_weights(folder, raw)
+    model = load_weights(folder, raw, step)
     if tokenizer.vocab_size > model.config.vocab_size:
         raise UserError(
             tr(
@@ -115,12 +114,14 @@ def load_model(
                 rows=model.config.vocab_size,
             )
         )
-    about = _read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
+    about = read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
     return model.to(device).eval(), tokenizer, about
 
 
-def load_weights(folder: Path, raw: Mapping[str, Any]) -> LanguageModel:
+def load_weights(folder: Path, raw: Mapping[str, Any], step: int | None = None) -> LanguageModel:
     """The model that ``config.json`` (``raw``) describes, with the weights of the folder.
+
+    ``step`` is that of ``load_model``.
 
     Raises:
         UserError: as ``load_model``.
@@ -136,12 +137,13 @@ def load_weights(folder: Path, raw: Mapping[str, Any]) -> LanguageModel:
                 known=", ".join(f.MODEL_TYPE for f in FAMILIES),
             )
         )
-    weights = _Weights(folder)
+    source = folder if step is None else snapshot(folder, step)
+    weights = Stored(weight_files(folder) if step is None else [source])
     try:
         if config := _our_config(family, raw):
             with suppress(WrongConstant):  # trained since, no longer what our settings say
-                return _build(config, family, weights, folder)
-        return _build(family.from_config(raw), family, weights, folder)
+                return _build(config, family, weights, source)
+        return _build(family.from_config(raw), family, weights, source)
     except (OverflowError, RuntimeError, MemoryError) as error:  # numbers that no machine holds
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(
@@ -166,76 +168,16 @@ def _our_config(family: ModuleType, raw: Mapping[str, Any]) -> ModelConfig | Non
     return config if same else None
 
 
-def _build(
-    config: ModelConfig, family: ModuleType, weights: "_Weights", folder: Path
-) -> LanguageModel:
+def _build(config: ModelConfig, family: ModuleType, weights: Stored, source: Path) -> LanguageModel:
     names = family.names(config)
-    check(weights.shapes(), parameter_shapes(config), names, folder)
+    check(weights.shapes(), parameter_shapes(config), names, source)
     check_constants(weights, names)
     with torch.random.fork_rng(devices=[]):  # a model starts random, ours for a moment only
         model = make_model(config)
-    fill(model, weights, names, folder)
+    fill(model, weights, names, source)
     if isinstance(model, Ngram) and not model.sound():
-        raise UserError(tr("{path}: damaged: its counts are none", path=folder / WEIGHTS))
+        raise UserError(tr("{path}: damaged: its counts are none", path=source))
     return model
-
-
-class _Weights:
-    """The tensors of a folder: one safetensors file, or several named by an index."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        files = _weight_files(folder)
-        self._shapes: dict[str, tuple[int, ...]] = {}
-        self._where: dict[str, Any] = {}
-        for path in files:
-            try:
-                file = safetensors.safe_open(path, framework="pt")
-                for name in file.keys():  # noqa: SIM118 (not a dict)
-                    self._shapes[name] = tuple(file.get_slice(name).get_shape())
-                    self._where[name] = file
-            except (safetensors.SafetensorError, OSError, ValueError) as error:
-                raise UserError(
-                    tr("{path}: damaged or no safetensors file: {why}", path=path, why=error)
-                ) from error
-
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Of all tensors, read from the headers."""
-        return self._shapes
-
-    def tensor(self, name: str) -> Tensor:
-        """One tensor, read now."""
-        return self._where[name].get_tensor(name)
-
-
-def _weight_files(folder: Path) -> list[Path]:
-    if (folder / WEIGHTS).is_file():
-        return [folder / WEIGHTS]
-    if not (folder / INDEX).is_file():
-        if any(folder.glob("pytorch_model*.bin")):
-            raise UserError(
-                tr(
-                    "{path}: has only pickled weights, which can run code when opened; "
-                    "convert them to safetensors",
-                    path=folder,
-                )
-            )
-        raise UserError(tr("{path}: there is no {file}", path=folder, file=WEIGHTS))
-    table = _read_json(folder / INDEX).get("weight_map")
-    files = sorted({str(f) for f in table.values()}) if isinstance(table, Mapping) else []
-    for file in files:
-        # A plain name, so that an index cannot point out of its folder.
-        if not _PLAIN_NAME.fullmatch(file) or not (folder / file).is_file():
-            raise UserError(
-                tr(
-                    "{path}: names {file}, which is no safetensors file of this folder",
-                    path=folder / INDEX,
-                    file=repr(file),
-                )
-            )
-    if not files:
-        raise UserError(tr("{path}: names no files", path=folder / INDEX))
-    return [folder / file for file in files]
 
 
 def _config(model: LanguageModel, tokenizer: Tokenizer, family: ModuleType) -> dict[str, Any]:
@@ -276,23 +218,3 @@ def never_written(config: ModelConfig, tokenizer: Tokenizer) -> list[int]:
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     text = json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False)
     write_atomic(path, text.encode() + b"\n")
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """A JSON object.
-
-    Raises:
-        UserError: not there, not JSON, not an object, or larger than any real one.
-    """
-    if not path.is_file():
-        raise UserError(tr("{path}: there is no {file}", path=path.parent, file=path.name))
-    try:
-        if path.stat().st_size > _LARGEST_JSON:
-            raise ValueError(tr("larger than 64 MiB"))
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        why = str(error).splitlines()[0]
-        raise UserError(tr("{path}: cannot be read as JSON: {why}", path=path, why=why)) from error
-    if not isinstance(content, dict):
-        raise UserError(tr("{path}: holds no JSON object", path=path))
-    return content

@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.text import source as published
+from mingyue.text import world
 from mingyue.text.collection import Collection, Stored, find
 from mingyue.text.document import Document, Handful, gather
 from mingyue.text.readers import (
@@ -63,7 +64,8 @@ def open_corpus(
 ) -> Corpus:
     """Open a text by its name.
 
-    ``source`` is ``"tang"`` or ``"songci"`` (the collections that come with Mingyue), a file
+    ``source`` is ``"tang"`` or ``"songci"`` (the collections that come with Mingyue), ``"modern"``
+    or ``"english"`` (little worlds, see ``world``), a file
     (``.txt`` ``.md`` ``.jsonl`` ``.csv`` ``.tsv`` ``.parquet``), a folder of such files, or
     ``"hf:name"`` for a data set through the package ``datasets``. ``script`` converts between
     traditional and simplified characters. ``encoding`` overrules detection. ``documents`` says
@@ -76,6 +78,8 @@ def open_corpus(
     corpus: _Corpus
     if str(source) in published.COLLECTIONS:
         corpus = _Collected(published.COLLECTIONS[str(source)], script)
+    elif str(source) in world.WORLDS:
+        corpus = _World(str(source), script)
     elif str(source).startswith("hf:"):
         corpus = _Hub(str(source).removeprefix("hf:"), script, text_field)
     else:
@@ -157,6 +161,22 @@ class _Collected(_Corpus):
         return [self.name, self.stored.sha256]
 
 
+class _World(_Corpus):
+    """A little world, made up while it is read."""
+
+    def _read(self, report: Report) -> Iterator[Document]:
+        report.warn(
+            tr(
+                "these texts are made up by a grammar that comes with Mingyue; a model that "
+                "learns them is for looking inside, not for writing well"
+            )
+        )
+        return map(Document, world.texts(self.name))
+
+    def _content(self) -> object:
+        return [self.name, world.fingerprint(self.name)]
+
+
 class _Files(_Corpus):
     """A file or a folder of files."""
 
@@ -165,9 +185,9 @@ class _Files(_Corpus):
         if not path.exists():
             raise UserError(
                 tr(
-                    "{path}: no such file or folder; collections that come with Mingyue: {names}",
+                    "{path}: no such file or folder; texts that come with Mingyue: {names}",
                     path=path,
-                    names=", ".join(published.COLLECTIONS),
+                    names=", ".join([*published.COLLECTIONS, *world.WORLDS]),
                 )
             )
         if not path.is_dir() and not path.is_file():

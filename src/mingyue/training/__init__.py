@@ -12,7 +12,8 @@ Read in this order; each file has one idea:
 7. ``budget``: how many steps fit into the minutes given.
 8. ``watch``: what the losses tell: the best so far, memorising. ``average``: smoother weights.
 9. ``state``, ``session``: what the loop carries and works with. ``checkpoint``, ``log``,
-   ``interrupt``: none of it may be lost.
+   ``interrupt``: none of it may be lost. ``snapshots``: the weights along the way, for looking
+   back.
 10. ``observe``: what a progress bar gets to see; ``tensorboard``: one that looks.
 11. ``embeddings``: start from given character vectors.
 12. ``recipe``, ``setup``, ``run``, ``outcome``: all of it together, from the name of a text to

@@ -103,6 +103,8 @@ class TrainConfig(Settings):
     log_every: Count = 10
     keep: Annotated[int, Field(ge=1, le=10_000)] = 2
     """Checkpoints kept besides the best one."""
+    snapshots: Annotated[int, Field(ge=0, le=10_000)] = 0
+    """Weights kept along the way, to look later at how something was learned; 0: none."""
 
     # Given vectors for the characters (SPEC A1)
     embeddings: str | None = None

@@ -40,6 +40,8 @@ def count(
     if dataset.val.n_tokens:
         held_out = evaluate(model, dataset.val, end_id=end_id, max_tokens=config.eval_tokens)
         loss = held_out.nats_per_token
+    if config.snapshots:
+        observer.on_message(tr("counting has no steps, so there are no snapshots"))
     if text := sample(model, dataset, config, 0):
         observer.on_message(text)
     seconds = time.monotonic() - started

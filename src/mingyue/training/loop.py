@@ -15,7 +15,7 @@ from mingyue.training.interrupt import Interruption
 from mingyue.training.look import look
 from mingyue.training.observe import Reason, StepInfo
 from mingyue.training.precision import autocast
-from mingyue.training.session import Session, save, share_at
+from mingyue.training.session import Session, keep_snapshot, save, share_at
 from mingyue.training.step import Step, learn
 
 DISK_SPEED = 200e6
@@ -33,14 +33,17 @@ def run_loop(session: Session) -> Reason:
     """
     state, config = session.state, session.config
     session.model.train()
+    _keep_snapshot(session)
     with Interruption() as interruption:
         while state.total_steps is None or state.step < state.total_steps:
             if _patience_is_over(session):
+                _keep_snapshot(session, end=True)
                 return "patience"
             step, share = _one_step(session)
             if not step.finite:
                 return "diverged"
             _plan(session)
+            _keep_snapshot(session)
             due = _evaluation_is_due(session)
             if state.step % config.log_every == 0 or state.step == 1 or due:
                 _log_step(session, step, share)
@@ -115,6 +118,13 @@ def _plan(session: Session) -> None:
     if state.total_steps is not None and state.eval_every is None:
         count = budget.evaluations if budget is not None else EVALUATIONS
         state.eval_every = evaluation_interval(state.total_steps, wanted, count)
+
+
+def _keep_snapshot(session: Session, *, end: bool = False) -> None:
+    """Before the checkpoint of the same step, so that a resumed run never lacks one."""
+    step, total = session.state.step, session.state.total_steps
+    if session.snapshots.due(step, step if end else total):
+        keep_snapshot(session)
 
 
 def _guess_evaluation(session: Session) -> float:

@@ -65,7 +65,7 @@ def train(
         mingyue.train("my.txt", "runs/mine", steps=500, model={"d_model": 128})
 
     Args:
-        source: "tang", "songci", a file, a folder or "hf:NAME"; None: "tang".
+        source: "tang", "songci", "modern", "english", a file, a folder or "hf:NAME"; None: "tang".
         out: The run folder; None: ``runs/NAME``, numbered if taken.
         model: Settings of ``ModelConfig`` that differ from the default model.
         config: Settings of ``TrainConfig``; single ones may also be given by name (``settings``).

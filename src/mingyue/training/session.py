@@ -22,6 +22,7 @@ from mingyue.training.log import Log
 from mingyue.training.observe import Observer
 from mingyue.training.optimizer import Optimizer
 from mingyue.training.schedule import rate
+from mingyue.training.snapshots import Snapshots
 from mingyue.training.state import TrainState
 from mingyue.training.step import Forward
 
@@ -57,6 +58,7 @@ class Session:
     state: TrainState
     budget: Budget | None  # None: a fixed number of steps
     checkpoints: Checkpoints
+    snapshots: Snapshots
     log: Log
     observer: Observer
     started: float  # time.monotonic() when this session began
@@ -111,6 +113,19 @@ def save(session: Session, *, best: bool = False) -> None:
                 )
         except UserError as error:
             raise disk_trouble(error, session.saved_step) from error
+
+
+def keep_snapshot(session: Session) -> None:
+    """Of the weights as they are shown and exported: of their average, if there is one.
+
+    Raises:
+        UserError: the disk is full or refuses.
+    """
+    try:
+        with session.average.in_place() if session.average else nullcontext():
+            session.snapshots.take(session.model, session.state.step)
+    except UserError as error:
+        raise disk_trouble(error, session.saved_step) from error
 
 
 def share_at(config: TrainConfig, step: int, total: int | None) -> float:

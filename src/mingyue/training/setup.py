@@ -35,6 +35,7 @@ from mingyue.training.recipe import (
     Recipe,
 )
 from mingyue.training.session import Session
+from mingyue.training.snapshots import Snapshots
 from mingyue.training.state import TrainState
 
 
@@ -145,6 +146,7 @@ def open_session(
         state=state,
         budget=budget,
         checkpoints=checkpoints,
+        snapshots=Snapshots(folder, config.snapshots, found.step if found else None),
         log=Log(folder / "log.jsonl", after_step=state.step),
         observer=observer,
         started=started,

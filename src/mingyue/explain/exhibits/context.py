@@ -246,7 +246,8 @@ EXHIBIT = Definition(
     brief=lambda: tr("the static vector is one, the contextual vectors differ; senses by cosine"),
     texts=(
         "打篮球，打排球，打乒乓球。打酱油，打啤酒，打饭。打车，打出租车，打的士。",
-        "river bank, muddy bank, steep bank, left bank. savings bank, city bank, bank loan.",
+        "river bank, muddy bank, steep bank, left bank. "
+        "savings bank, city bank, a bank loan, a bank account.",
         "行人，行路，行舟，獨行。兩行，數行，千行，雁行。",
         "夜長，路長，天長，長江。生長，草長，長老，長兄。",
         "花重，露重，恩重，輕重。九重，萬重，千重，幾重。",

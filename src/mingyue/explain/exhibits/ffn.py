@@ -42,8 +42,8 @@ def show(subject: Subject, knobs: FfnKnobs) -> Exhibit:
     order = moved.argsort(descending=True).tolist()
     neurons, moved = [neurons[i] for i in order], moved[order]
     neuron = neurons[0]
-    text = sample(subject, "train", affordable(subject.model, 1, 256, knobs.tokens))
-    values = reactions(subject, text, neurons)  # [n, B · T]
+    text = subject.once(sample, "train", affordable(subject.model, 1, 256, knobs.tokens))
+    values = subject.once(reactions, text, tuple(neurons))  # [n, B · T]
     tokens = spoken(subject, text)  # [v]
     written = writes(subject, neurons, tokens)  # [n, v]
     turned = predictions(subject, [(neuron, f) for f in (knobs.factor, *FACTORS)])  # [1 + 11, V]

@@ -27,11 +27,11 @@ def show(subject: Subject, knobs: HeadsKnobs) -> Exhibit:
     patterns = torch.stack([pattern[0] for pattern in seen.values()]).float()  # [L, H, T, T]
     part = window(knobs.start, T)
     labels = list(subject.labels[part])
-    text = sample(subject, "val", affordable(model, 2, min(256, knobs.tokens), knobs.tokens))
+    text = subject.once(sample, "val", affordable(model, 2, min(256, knobs.tokens), knobs.tokens))
     # A head switched off changes only the layers above it: half of them on average.
     few = affordable(model, L * H / 2 + 2, min(64, knobs.tokens), knobs.tokens)
-    other = sample(subject, "val", few)
-    looks, harm = head_looks.looks(subject, text), head_harm.harm(subject, other)
+    other = subject.once(sample, "val", few)
+    looks, harm = subject.once(head_looks.looks, text), subject.once(head_harm.harm, other)
     pages = {"layer": [str(i) for i in range(L)], "head": [str(i) for i in range(H)]}
     by_head = {
         "rows": pages["layer"],

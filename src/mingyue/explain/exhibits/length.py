@@ -1,7 +1,6 @@
 """D11: reading on beyond the length of training (article: 位置编码)."""
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -12,15 +11,17 @@ from torch import Tensor
 from mingyue.data.dataset import Dataset
 from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
+from mingyue.explain.beyond import TIMES, compared, means, word
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
 from mingyue.explain.panels import Curves, Table
+from mingyue.explain.sample import stretches
 from mingyue.explain.subject import Subject
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
 
-TIMES, POINTS = 4, 8
-"""So many blocks are read, and so many points of a curve belong to one."""
+POINTS = 8
+"""So many points of a curve belong to a block."""
 
 WORK = 4e11
 """Multiplications and additions that may be spent; large models get fewer stretches of text."""
@@ -31,23 +32,24 @@ WORSE = 0.05
 
 class LengthKnobs(Knobs):
     rows: int = Field(default=64, ge=2, le=4096, description="how many stretches of text are read")
+    steps: int = Field(
+        default=100, ge=0, le=2000, description="of five small trainings; 0 leaves them out"
+    )
+    seed: int = Field(default=0, ge=0, description="of the small trainings")
 
 
 @torch.no_grad()
 def show(subject: Subject, knobs: LengthKnobs) -> Exhibit:
-    """Loss at every position up to four blocks, reading on or with a window moved along."""
+    """Loss at every position up to four blocks, reading on or with a window moved along; then
+    small models with each scheme of positions."""
     if subject.dataset is None:
         raise UserError(tr("this exhibit reads much text; name one by --on"))
-    model, T = subject.model, subject.model.config.block_size
-    tokens, notes = _text(subject.dataset, TIMES * T)
-    work = 2 * model.config.products * TIMES * T * 2.5  # reading on, and the windows beside it
-    rows = max(2, min(knobs.rows, int(WORK / work)))
-    ids = _stretches(tokens, rows, TIMES * T, subject.tokenizer.end_id)  # [rows, 4T + 1]
-    learned = model.config.position == "learned"
-    with evaluating(model):
-        on = torch.stack([_reading_on(model, row, T if learned else TIMES * T) for row in ids])
-        moved = torch.stack([_moving(model, row, T) for row in ids])  # both [rows, 4T], nan: none
-    on, moved = on.double().numpy(), moved.double().numpy()
+    T, learned = subject.model.config.block_size, subject.model.config.position == "learned"
+    _, notes = _text(subject.dataset, TIMES * T)
+    on, moved = subject.once(_both, knobs.rows)  # [rows, 4T] each
+    verdicts, panels, more = (
+        compared(subject, knobs.steps, knobs.seed) if knobs.steps else ([], [], [])
+    )
     edges = [round(i * T / min(T, POINTS)) for i in range(TIMES * min(T, POINTS) + 1)]
     return Exhibit(
         name="length",
@@ -59,14 +61,14 @@ def show(subject: Subject, knobs: LengthKnobs) -> Exhibit:
             "to move a window along, which this program does when it writes: at the end of the "
             "block the last half is read anew as if the text began there."
         ),
-        verdicts=[_beyond(on, moved, T, learned), _more_helps(on, T)],
+        verdicts=[_beyond(on, moved, T, learned), _more_helps(on, T), *verdicts],
         panels=[
             Curves(
-                title=tr("loss by position, mean of {n} stretches of text", n=len(ids)),
+                title=tr("loss by position, mean of {n} stretches of text", n=len(on)),
                 x=np.array([(a + b - 1) / 2 for a, b in pairwise(edges)]),
                 lines={
-                    tr("reading on"): _means(on, edges),
-                    tr("window moved along"): _means(moved, edges),
+                    tr("reading on"): means(on, edges),
+                    tr("window moved along"): means(moved, edges),
                 },
                 x_label=tr("position"),
                 y_label=tr("nats a token"),
@@ -78,15 +80,34 @@ def show(subject: Subject, knobs: LengthKnobs) -> Exhibit:
                 rows=[
                     [
                         f"{block * T}–{(block + 1) * T - 1}",
-                        _word(on[:, block * T : (block + 1) * T]),
-                        _word(moved[:, block * T : (block + 1) * T]),
+                        word(on[:, block * T : (block + 1) * T]),
+                        word(moved[:, block * T : (block + 1) * T]),
                     ]
                     for block in range(TIMES)
                 ],
             ),
+            *panels,
         ],
-        notes=notes,
+        notes=[*notes, *more],
     )
+
+
+def _both(subject: Subject, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Losses reading on, and with a window moved along: [rows, 4T] each, nan where there is none.
+
+    At most ``most`` rows, fewer if the model is large.
+    """
+    assert subject.dataset is not None
+    model, T = subject.model, subject.model.config.block_size
+    work = 2 * model.config.products * TIMES * T * 2.5  # reading on, and the windows beside it
+    rows = max(2, min(most, int(WORK / work)))
+    tokens, _ = _text(subject.dataset, TIMES * T)
+    ids = stretches(tokens, rows, TIMES * T, subject.tokenizer.end_id)  # [rows, 4T + 1]
+    reach = T if model.config.position == "learned" else TIMES * T
+    with evaluating(model):
+        on = torch.stack([_reading_on(model, row, reach) for row in ids])
+        moved = torch.stack([_moving(model, row, T) for row in ids])
+    return on.double().numpy(), moved.double().numpy()
 
 
 def _text(dataset: Dataset, length: int) -> tuple[Tokens, list[str]]:
@@ -108,15 +129,6 @@ def _text(dataset: Dataset, length: int) -> tuple[Tokens, list[str]]:
             n=length,
         )
     )
-
-
-def _stretches(tokens: Tokens, rows: int, length: int, end_id: int) -> Tensor:
-    """Stretches that begin with a document, spread over the text, an end token in front; short
-    documents follow each other as they did in training. int64 [rows, length + 1]"""
-    starts = tokens.offsets[tokens.offsets + length <= tokens.n_tokens]
-    chosen = starts[np.unique(np.linspace(0, len(starts) - 1, rows).round().astype(int))]
-    texts = [tokens.slice(int(start), int(start) + length).astype(np.int64) for start in chosen]
-    return torch.from_numpy(np.stack([np.append(end_id, text) for text in texts]))
 
 
 def _losses(model: GPT, ids: Tensor) -> Tensor:
@@ -180,15 +192,6 @@ def _more_helps(on: np.ndarray, T: int) -> Verdict:
 def _error(values: np.ndarray) -> float:
     """Standard error of the mean."""
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
-
-
-def _means(losses: np.ndarray, edges: Sequence[int]) -> np.ndarray:
-    return np.array([losses[:, a:b].mean() for a, b in pairwise(edges)])
-
-
-def _word(losses: np.ndarray) -> str:
-    mean = float(losses.mean())
-    return tr("no row") if math.isnan(mean) else f"{mean:.3f}"
 
 
 EXHIBIT = Definition(

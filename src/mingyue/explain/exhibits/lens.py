@@ -34,8 +34,8 @@ def show(subject: Subject, knobs: LensKnobs) -> Exhibit:
     best, second = subject.logits[t].topk(2).indices.tolist()
     word = label(subject.tokenizer, best)
     rows = [tr("embedding"), *(tr("layer {n}", n=layer) for layer in range(L))]
-    text = sample(subject, "val", affordable(subject.model, 1, 256, 2048))
-    losses = _losses(subject, text)
+    text = subject.once(sample, "val", affordable(subject.model, 1, 256, 2048))
+    losses = subject.once(_losses, text)
     parts = take_apart(subject, t, subject.ids.new_tensor([best, second]))
     other = read_other(subject, knobs.other, t) if knobs.other else corrupted(subject, t, best)
     matrix, verdicts = patch(subject, other, t, best, rows)

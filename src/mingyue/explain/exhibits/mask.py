@@ -212,5 +212,5 @@ EXHIBIT = Definition(
     texts=("床前明月光", "To be, or not to be"),
     show=show,
     knobs=MaskKnobs,
-    needs_dataset=True,
+    needs_dataset="if at hand",
 )

@@ -144,7 +144,8 @@ def _last(subject: Subject) -> tuple[int, str]:
 def _turned_round(subject: Subject) -> list[int]:
     """The tokens from last to first; where there are blanks, the words."""
     ids = subject.ids[0, 1:].tolist()
-    words = " ".join(reversed(subject.text.split(" ")))
+    first = " " * subject.text.startswith(" ")  # BPE has the blank as part of the word after it
+    words = first + " ".join(reversed(subject.text.removeprefix(" ").split(" ")))
     by_words = subject.tokenizer.encode(words)
     return by_words if " " in subject.text and sorted(by_words) == sorted(ids) else ids[::-1]
 
@@ -214,7 +215,7 @@ EXHIBIT = Definition(
     spec="D9",
     title=lambda: tr("Order: what tells a model who bites whom"),
     brief=lambda: tr("the same tokens in two orders, by each scheme, masked and unmasked"),
-    texts=("狗咬人", "明月", "dog bites man"),
+    texts=("狗咬人", "明月", " dog bites man"),
     show=show,
     knobs=OrderKnobs,
 )

@@ -12,6 +12,7 @@ from torch import Tensor
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
 from mingyue.explain.panels import Curves, Strip, Table
 from mingyue.explain.subject import Subject
+from mingyue.explain.turns import beside
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
@@ -41,6 +42,7 @@ def show(subject: Subject, knobs: ParallelKnobs) -> Exhibit:
     together = median(taken.together for taken in rounds)
     each = np.median([taken.each for taken in rounds], axis=0)  # [T]
     times = each.sum() / together
+    in_turn, beside_panels, about = beside(model.config, knobs.repeats)
     return Exhibit(
         name="parallel",
         title=EXHIBIT.title(),
@@ -48,7 +50,9 @@ def show(subject: Subject, knobs: ParallelKnobs) -> Exhibit:
             "No position sees what comes after it. So what it computes does not depend on whether "
             "the rest is there yet, and one pass over a text answers the questions of all its "
             "positions at once. That is why a text is learned in one go. Writing is different: "
-            "there the next token must be known before the one after it can be asked for."
+            "there the next token must be known before the one after it can be asked for. An RNN "
+            "has no such pass: it makes each state from the one before, so T tokens are T steps "
+            "one after the other, in training too."
         ),
         verdicts=[
             Verdict(
@@ -65,6 +69,7 @@ def show(subject: Subject, knobs: ParallelKnobs) -> Exhibit:
                 tr("{times} times as fast on this machine", times=f"{times:.1f}"),
                 bool(times > 1),
             ),
+            in_turn,
         ],
         panels=[
             Strip(
@@ -91,6 +96,7 @@ def show(subject: Subject, knobs: ParallelKnobs) -> Exhibit:
                 x_label=tr("questions"),
                 y_label=tr("milliseconds"),
             ),
+            *beside_panels,
         ],
         notes=[
             *subject.notes,
@@ -99,6 +105,7 @@ def show(subject: Subject, knobs: ParallelKnobs) -> Exhibit:
                 "does. The tokens computed do not",
                 n=knobs.repeats,
             ),
+            about,
         ],
     )
 
@@ -129,7 +136,9 @@ EXHIBIT = Definition(
     name="parallel",
     spec="D15",
     title=lambda: tr("Parallel: all predictions in one pass"),
-    brief=lambda: tr("T predictions from one pass equal T separate passes, and how much faster"),
+    brief=lambda: tr(
+        "T predictions from one pass equal T separate ones, and how much faster; an RNN beside it"
+    ),
     texts=("床前明月光，疑是地上霜。", "To be, or not to be"),
     show=show,
     knobs=ParallelKnobs,

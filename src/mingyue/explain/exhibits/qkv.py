@@ -18,6 +18,10 @@ DRAWN = 64
 TOLERANCE = 1e-4
 
 
+EXAMPLES = {"它": "猫", "牠": "猫", "it": "animal"}
+"""Of the article: who asks, and whom it should find."""
+
+
 class QkvKnobs(Place):
     layer: int = Field(default=0, description="whose attention; -1 is the last layer")
     head: int = Field(default=0, description="which head of it")
@@ -29,7 +33,8 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
     config = subject.model.config
     layer = within(tr("layer"), knobs.layer, config.n_layer)
     head = within(tr("head"), knobs.head, config.n_head)
-    t, T = place(subject, knobs, prefer=("它",)), len(subject.labels)
+    T = len(subject.labels)
+    t = place(subject, knobs, prefer=[asks for asks in EXAMPLES if asks in _words(subject)])
     found = head_by_hand(subject, layer, head)
     part = window(knobs.start, T)
     labels, scores = list(subject.labels[part]), list(found.scores)[1:-1]
@@ -143,27 +148,46 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
 
 
 def _reference(subject: Subject, found: Head, t: int) -> list[Verdict]:
-    """The article's example, where it is the text: 它 looks at 猫."""
-    cats = [s for s, label in enumerate(subject.labels) if label in ("猫", "貓")]
-    if subject.labels[t] not in ("它", "牠") or not cats:
+    """The article's examples, where they are the text: 它 looks at 猫, it at animal."""
+    words = _words(subject)
+    asks = words[t]
+    if asks not in EXAMPLES or EXAMPLES[asks] not in words[:t]:
         return []
-    shares, cat = found.shares[t], cats[0]
+    shares, meant = found.shares[t], words.index(EXAMPLES[asks])
     patterns = subject.see(lambda name: name.endswith("hook_pattern"))
-    heads = [head[t] for pattern in patterns.values() for head in pattern[0]]
-    n = sum(int(head.argmax()) == cat for head in heads)
+    heads = {
+        f"{layer}.{head}": row[t]
+        for layer, pattern in enumerate(patterns.values())
+        for head, row in enumerate(pattern[0])
+    }
+    best = max(heads, key=lambda name: float(heads[name][meant]))
+    n = sum(int(row.argmax()) == meant for row in heads.values())
     return [
         Verdict(
-            tr("as in the article, 它 looks at 猫 more than at any other token, in this head"),
             tr(
-                "猫 gets {share}, the largest share is {most}; it is 猫's in {n} of {all} heads",
-                share=f"{float(shares[cat]):.3f}",
+                "as in the article, {asks} looks at {meant} more than at any other token, in this "
+                "head",
+                asks=asks,
+                meant=subject.labels[meant].strip("␣ "),
+            ),
+            tr(
+                "it gets {share}, the largest share is {most}; it gets most in {n} of {all} heads, "
+                "in head {best} {peak}",
+                share=f"{float(shares[meant]):.3f}",
                 most=f"{float(shares.max()):.3f}",
                 n=n,
                 all=len(heads),
+                best=best,
+                peak=f"{float(heads[best][meant]):.3f}",
             ),
-            int(shares.argmax()) == cat,
+            int(shares.argmax()) == meant,
         )
     ]
+
+
+def _words(subject: Subject) -> list[str]:
+    """The tokens without blanks, the cat in simplified characters."""
+    return [label.strip("␣ ").replace("貓", "猫") for label in subject.labels]
 
 
 def _sharing(H: int, Hkv: int, kv_head: int) -> list[str]:
@@ -189,7 +213,11 @@ EXHIBIT = Definition(
     spec="D4",
     title=lambda: tr("Query, key, value: one token asks, all answer"),
     brief=lambda: tr("q·k, /√d, mask, softmax and weighted values of one query, as numbers"),
-    texts=("猫喜欢吃鱼，它很聪明。", "床前明月光", "To be, or not to be"),
+    texts=(
+        "猫喜欢吃鱼，它很聪明。",
+        "床前明月光",
+        "The animal didn't cross the street because it was too tired.",
+    ),
     show=show,
     knobs=QkvKnobs,
 )

@@ -199,4 +199,5 @@ EXHIBIT = Definition(
     texts=("床前明月光，疑是地上霜。", "To be, or not to be"),
     show=show,
     knobs=ScalingKnobs,
+    needs_dataset="if at hand",
 )

@@ -16,7 +16,14 @@ from typing import Any
 from mingyue.errors import UserError
 from mingyue.explain import colours
 from mingyue.explain.exhibit import Exhibit, Verdict
-from mingyue.explain.figure.fonts import SANS, SERIF, find
+from mingyue.explain.figure.fonts import (
+    LATIN_SANS,
+    LATIN_SERIF,
+    SANS,
+    SERIF,
+    anywhere,
+    find,
+)
 from mingyue.explain.figure.sheet import Part, Sheet, wrap
 from mingyue.language import tr
 from mingyue.text.files import write_atomic
@@ -46,14 +53,15 @@ def render(exhibit: Exhibit, kind: str, *, dark: bool = False) -> bytes:
         ) from error
     from mingyue.explain.figure.drawing import part_of  # it imports matplotlib
 
+    words = find(exhibit, LATIN_SANS, SANS, SERIF)
+    headings = find(exhibit, LATIN_SERIF, SERIF, SANS)
     settings: Any = {
         "svg.fonttype": "none",
         "svg.hashsalt": exhibit.name,  # the same exhibit, the same bytes
         "text.parse_math": False,
         "axes.unicode_minus": False,
-        "font.family": find(exhibit, SANS, SERIF),
+        "font.family": words,
     }
-    headings = find(exhibit, SERIF, SANS)
     with matplotlib.rc_context(settings):
         sheet = Sheet(colours.theme(dark), dark, headings)
         parts = [*_words(exhibit, sheet), *(part_of(panel, sheet) for panel in exhibit.panels)]
@@ -68,7 +76,10 @@ def render(exhibit: Exhibit, kind: str, *, dark: bool = False) -> bytes:
         metadata = {"Date": None} if kind == "svg" else None
         with _quietly():
             figure.savefig(written, format=kind, dpi=160, metadata=metadata)
-    return written.getvalue()
+    if kind == "png":
+        return written.getvalue()
+    drawn = anywhere(written.getvalue(), headings, [*LATIN_SERIF, *SERIF], "serif")
+    return anywhere(drawn, words, [*LATIN_SANS, *SANS], "sans-serif")
 
 
 @contextmanager

@@ -1,5 +1,10 @@
-"""A font that has Chinese, found among those that are installed."""
+"""The fonts of a figure, found among those that are installed: Latin, Chinese, and all signs.
 
+A sign is taken from the first font that has it. Latin stands before Chinese, where ``·`` and ``√``
+are as wide as a character, which tears ``q·k/√d`` apart.
+"""
+
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,6 +13,14 @@ from mingyue.explain.exhibit import Exhibit
 from mingyue.explain.figure.sheet import is_wide
 from mingyue.language import tr
 
+LATIN_SANS = (
+    *("Noto Sans", "Source Sans 3", "Source Sans Pro", "Open Sans", "Helvetica Neue", "Segoe UI"),
+    *("Arial", "Liberation Sans", "DejaVu Sans"),
+)
+LATIN_SERIF = (
+    *("Noto Serif", "Source Serif 4", "Source Serif Pro", "Georgia", "Times New Roman"),
+    *("Liberation Serif", "DejaVu Serif"),
+)
 SANS = (
     *("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN"),
     *("PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Heiti SC", "Heiti TC", "STHeiti"),
@@ -20,19 +33,31 @@ SERIF = (
 )
 
 
-def find(exhibit: Exhibit, *wishes: tuple[str, ...]) -> list[str]:
-    """An installed font that has Chinese, and one that has the signs which that one lacks."""
-    import matplotlib
+BUNDLED = "DejaVu Sans"
+"""It comes with matplotlib, and has the signs which the others lack."""
 
-    bundled = list(matplotlib.rcParamsDefault["font.sans-serif"])[:1]  # DejaVu Sans
+
+def find(exhibit: Exhibit, latin: tuple[str, ...], *wishes: tuple[str, ...]) -> list[str]:
+    """An installed font for Latin, one that has Chinese, and one that has the other signs."""
+    from matplotlib.font_manager import fontManager
+
     wanted = [name for wish in wishes for name in wish]
-    if found := installed(wanted) or installed(wanted, look_again=True):
-        return [found, *bundled]
-    if any(is_wide(c) for c in _all_text(exhibit)):
+    found = installed(wanted) or installed(wanted, look_again=True)
+    if not found and any(is_wide(c) for c in _all_text(exhibit)):
         raise UserError(
             tr("no font here has Chinese: apt install fonts-noto-cjk, or draw into .html instead")
         )
-    return bundled
+    there = {font.name for font in fontManager.ttflist}
+    first = [name for name in latin if name in there][:1]
+    return list(dict.fromkeys([*first, *([found] if found else []), BUNDLED]))
+
+
+def anywhere(svg: bytes, fonts: list[str], wishes: Sequence[str], generic: str) -> bytes:
+    """An SVG with the fonts of other machines named behind those that were found here."""
+    here = ", ".join(f"'{name}'" for name in fonts)
+    names = dict.fromkeys([*fonts[:-1], *wishes, fonts[-1]])
+    everywhere = ", ".join(f"'{name}'" for name in names) + f", {generic}"
+    return svg.replace(f"{here};".encode(), f"{everywhere};".encode())
 
 
 def installed(wanted: list[str], look_again: bool = False) -> str | None:

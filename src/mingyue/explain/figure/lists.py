@@ -1,5 +1,6 @@
 """Words in rows: a table, and the steps of a computation."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import matplotlib
@@ -13,7 +14,8 @@ MANY_ROWS = 40
 
 
 def table(panel: Table, sheet: Sheet) -> Part:
-    rows = [[number(cell) for cell in row] for row in panel.rows[:MANY_ROWS]]
+    cells = zip(*panel.rows[:MANY_ROWS], strict=True)
+    rows = list(zip(*map(_column, cells), strict=True))
     of_numbers = [
         all(not isinstance(row[i], str) for row in panel.rows) and bool(panel.rows)
         for i in range(len(panel.columns))
@@ -39,6 +41,21 @@ def table(panel: Table, sheet: Sheet) -> Part:
             draw_row(row, y + 0.29 + i * high, 9.5, sheet.theme.ink)
 
     return with_rest(0.3 + high * len(rows), draw, len(panel.rows) - MANY_ROWS, sheet)
+
+
+def _column(cells: Sequence[str | float | int]) -> list[str]:
+    """Numbers under each other have as many decimals, but those that would keep only one digit."""
+    numbers = [float(cell) for cell in cells if not isinstance(cell, str)]
+    numbers = [abs(n) for n in numbers if math.isfinite(n)]
+    if all(n == int(n) for n in numbers):
+        return [number(cell) for cell in cells]
+    decimals = 4 - min(max(math.ceil(math.log10(max(numbers))), 0), 3)
+    return [
+        number(cell)
+        if isinstance(cell, str) or not math.isfinite(cell) or abs(cell) < 10 ** (1 - decimals)
+        else f"{cell:,.{decimals}f}"
+        for cell in cells
+    ]
 
 
 def steps(panel: Steps, sheet: Sheet) -> Part:

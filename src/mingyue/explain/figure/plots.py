@@ -23,14 +23,19 @@ def curves(panel: Curves, sheet: Sheet) -> Part:
             axes.plot(panel.x, values, label=name, **look, marker="o" if few else "", markersize=4)
         axes.set_xscale("log" if panel.log_x else "linear")
         axes.set_yscale("log" if panel.log_y else "linear")
+        if not panel.log_x and (panel.x == np.round(panel.x)).all():
+            axes.xaxis.get_major_locator().set_params(integer=True)  # there is no layer 1.5
         axes.minorticks_off()
+        if panel.log_x and few and panel.x.max() < 100 * panel.x.min():
+            axes.set_xticks(panel.x)  # else there may be one power of ten, or none
         for axis in (axes.xaxis, axes.yaxis):
-            if axis.get_scale() == "log":
+            if axis.get_scale() == "log" or max(axis.get_view_interval()) >= 10_000:
                 axis.set_major_formatter(lambda value, _: number(float(value)))
         for name, x in panel.marks.items():
             axes.axvline(x, color=sheet.theme.faint, linewidth=0.9, linestyle=(0, (4, 3)))
             where = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             style = {"fontsize": 8.5, "color": sheet.theme.faint, "va": "top"}
+            style["bbox"] = {"facecolor": sheet.theme.paper, "linewidth": 0, "pad": 1, "alpha": 0.8}
             axes.annotate(name, (x, 1), xytext=(4, -2), **where, **style)
         _key(axes, sheet)
 
@@ -72,20 +77,53 @@ def scatter(panel: Scatter, sheet: Sheet) -> Part:
 
     def draw(y: float) -> None:
         axes = _plot(sheet, y + key + 0.05, 4.8, panel.x_label, panel.y_label)
+        axes.margins(0.06)
         of_point = np.array(panel.groups)
         for i, group in enumerate(groups):
             x, height = panel.points[of_point == group].T
             colour = sheet.theme.lines[i % len(sheet.theme.lines)]
             axes.scatter(x, height, s=22, color=colour, label=group, linewidths=0, alpha=0.85)
         if len(panel.names) <= 150:
-            for name, point in zip(panel.names, panel.points, strict=True):
-                style = {"fontsize": 9, "color": sheet.theme.ink, "textcoords": "offset points"}
-                axes.annotate(name, tuple(point), xytext=(4, 3), **style)
-        axes.margins(0.06)
+            _name_points(axes, panel, sheet)
         if key:
             _key(axes, sheet)
 
     return Part(key + 5.45, draw)
+
+
+def _name_points(axes: Any, panel: Scatter, sheet: Sheet) -> None:
+    """Each name beside its point, at the place where it covers least of points and other names."""
+    axes.autoscale_view()  # else done when it is drawn, and the points are not yet in place
+    places = axes.transData.transform(panel.points) / axes.figure.dpi  # [n, 2] in inches
+    edge = np.array(axes.bbox.extents).reshape(2, 2) / axes.figure.dpi
+    tall, dot = 0.14, 0.05
+    taken = [(x - dot, y - dot, x + dot, y + dot) for x, y in places.tolist()]
+    for name, point, (x, y) in zip(panel.names, panel.points, places.tolist(), strict=True):
+        wide = inches(name, 9)
+        corners = [
+            (x + right, y + up)  # of the name's box, its lower left one
+            for far in (0, 0.1, 0.22)
+            for right, up in (
+                *((dot + far, 0), (-dot - far - wide, 0), (-wide / 2, dot + far)),
+                *((-wide / 2, -dot - far - tall), (dot + far, far), (dot + far, -far - tall)),
+                *((-dot - far - wide, far), (-dot - far - wide, -far - tall)),
+            )
+        ]
+        boxes = [(left, low, left + wide, low + tall) for left, low in corners]
+        best = boxes[int(np.argmin(_covered(np.array(boxes), np.array(taken), edge)))]
+        taken.append(best)
+        shift = ((best[0] - x) * 72, (best[1] - y) * 72)
+        style = {"fontsize": 9, "color": sheet.theme.ink, "va": "bottom"}
+        axes.annotate(name, point, xytext=shift, textcoords="offset points", **style)
+
+
+def _covered(boxes: np.ndarray, taken: np.ndarray, edge: np.ndarray) -> np.ndarray:
+    """How much each box [n, 4] covers of those taken [m, 4], or is outside of the plot; [n]."""
+    low = np.maximum(boxes[:, None, :2], taken[:, :2])  # [n, m, 2]
+    high = np.minimum(boxes[:, None, 2:], taken[:, 2:])
+    covered = (high - low).clip(min=0).prod(axis=-1).sum(axis=-1)
+    outside = (edge[0] - boxes[:, :2]).clip(min=0) + (boxes[:, 2:] - edge[1]).clip(min=0)
+    return covered + outside.sum(axis=-1)
 
 
 def _plot(sheet: Sheet, y: float, height: float, x_label: str, y_label: str) -> Any:

@@ -115,15 +115,15 @@ def wrap(words: str, size: float, width: float) -> list[str]:
 
 
 def number(value: float | int | str) -> str:
-    """A number in few signs, counts in full; words as they are."""
+    """A number in few signs, counts in full: 12,288; words as they are."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool | np.bool_):
         return "✓" if value else "✗"
-    if isinstance(value, int | np.integer):
-        return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if not math.isfinite(value):
         return "" if math.isnan(value) else ("∞" if value > 0 else "-∞")
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.4g}"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))
+    if 1e-3 <= abs(value) < 1e5:
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")

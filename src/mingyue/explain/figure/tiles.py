@@ -32,7 +32,8 @@ def matrix(panel: Matrix, sheet: Sheet) -> Part:
         ends = limits(panel.values, panel.scale)
         _cells(axes, values, panel.scale, ends, sheet, min(wide, tall))
         axes.xaxis.tick_top()
-        shown = _ticks(panel.columns, wide)
+        apart = 0.14 if upright or max(map(len, panel.columns)) == 1 else longest + 0.06
+        shown = _ticks(panel.columns, wide, apart)
         axes.set_xticks([i + 0.5 for i in shown], [panel.columns[i] for i in shown])
         axes.tick_params(axis="x", rotation=90 if upright else 0)
         shown = _ticks(panel.rows, tall)
@@ -141,9 +142,9 @@ def _cells(
         axes.imshow(shown, extent=extent, aspect="auto", **look)
 
 
-def _ticks(labels: Sequence[str], cell: float) -> list[int]:
-    """Which labels have room, each cell being so many inches long."""
-    every = max(1, math.ceil(0.14 / cell))
+def _ticks(labels: Sequence[str], cell: float, apart: float = 0.14) -> list[int]:
+    """Which labels have room, each cell being so many inches long and each label ``apart``."""
+    every = max(1, math.ceil(apart / cell))
     return list(range(0, len(labels), every))
 
 

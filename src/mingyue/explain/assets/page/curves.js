@@ -7,8 +7,10 @@ function curves(panel) {
 
 function curvesAt(W, panel, lines) {
   const H = Math.min(340, Math.max(220, W * 0.6)), xs = array(panel.x).values;
-  const [x, y] = axesOf(W, H, [...xs, ...Object.values(panel.marks)], panel.log_x,
-    lines.flatMap(([, values]) => [...values]), panel.log_y);
+  const across = (p) => [...array(p.x).values, ...Object.values(p.marks)];
+  const up = (p) => Object.values(p.lines).flatMap((place) => [...array(place).values]);
+  const [x, y] = axesOf(W, H, everywhere(panel, across), panel.log_x, everywhere(panel, up),
+    panel.log_y);
   const svg = plot(W, H, x, y, panel), marker = draw("g");
   for (const [name, value] of Object.entries(panel.marks)) {
     const at = x.at(value), last = at > W - 150;
@@ -56,7 +58,9 @@ function scatterAt(W, panel, groups) {
   const H = Math.min(520, W), { values } = array(panel.points);
   const points = panel.names.map((name, i) =>
     ({ name, group: panel.groups[i], a: values[2 * i], b: values[2 * i + 1] }));
-  const [x, y] = axesOf(W, H, points.map((p) => p.a), false, points.map((p) => p.b), false);
+  const one = (k) => everywhere(panel, (p) => [...array(p.points).values].filter((_, i) =>
+    i % 2 === k));
+  const [x, y] = axesOf(W, H, one(0), false, one(1), false);
   const svg = plot(W, H, x, y, panel), r = points.length > 400 ? 2.5 : 4;
   for (const p of points)
     svg.append(draw("circle", { cx: x.at(p.a), cy: y.at(p.b), r,

@@ -15,8 +15,14 @@ const array = (place) => arrays[place.array];
 
 /** The open page of a panel, an index for each kind of page; turning it changes the list. */
 function placeOf(panel, id) {
-  return (chosen[id] ??= Object.keys(panel.pages).map((_, i) => panel.page[i] ?? 0));
+  const kinds = Object.values(panel.pages), kept = chosen[id];
+  if (kept?.length === kinds.length && kinds.every((labels, i) => kept[i] < labels.length))
+    return kept;
+  return (chosen[id] = kinds.map((_, i) => panel.page[i] ?? 0));
 }
+
+/** Numbers of a panel, and of the same one at other steps, by which its axes are laid out. */
+const everywhere = (panel, numbers) => (panel.fellows ?? [panel]).flatMap(numbers);
 
 /** The numbers of one page, and their shape. */
 function pageOf(panel, place) {

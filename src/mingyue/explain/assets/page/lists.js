@@ -29,8 +29,8 @@ function strip(panel, id) {
 function bars(panel, id) {
   const place = placeOf(panel, id);
   const beside = Object.entries(panel.beside).map(([name, at]) => [name, array(at).values]);
-  const every = [array(panel.values).values, ...beside.map(([, values]) => values)];
-  const finite = every.flatMap((values) => [...values]).filter(Number.isFinite);
+  const every = everywhere(panel, (p) => [p.values, ...Object.values(p.beside)]);
+  const finite = every.flatMap((place) => [...array(place).values]).filter(Number.isFinite);
   const low = finite.reduce((a, b) => Math.min(a, b), 0);
   const high = finite.reduce((a, b) => Math.max(a, b), 0);
   const at = (v) => (100 * (v - low)) / (high - low || 1);

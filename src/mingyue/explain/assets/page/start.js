@@ -8,7 +8,7 @@ function build() {
   redraws = [];
   watcher.disconnect();
   hideTip();
-  const many = exhibits.length > 1;
+  const scrubbing = data.steps.length > 0, many = !scrubbing && exhibits.length > 1;
   document.documentElement.lang = lang;
   document.title = many ? words.title : exhibits[0].title;
   app.className = many ? "many" : "";
@@ -16,7 +16,8 @@ function build() {
     make("h1", {}, words.title), make("p", {}, words.brief));
   app.replaceChildren(make("div", { class: "bar" }, ...languages(), themes()),
     ...(many ? [front, contents(exhibits)] : []),
-    make("main", {}, ...exhibits.map((exhibit, e) => exhibitOf(exhibit, !many, e))), tip);
+    ...(scrubbing ? scrubber(exhibits)
+      : [make("main", {}, ...exhibits.map((exhibit, e) => exhibitOf(exhibit, !many, e)))]), tip);
 }
 
 /** A button for each other language. */

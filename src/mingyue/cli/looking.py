@@ -1,0 +1,79 @@
+"""Looking inside a model from the command line: its text, who is looked at, what is seen."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from mingyue.cli.exhibits import check_pages
+from mingyue.cli.reading import own_text
+from mingyue.data.dataset import Dataset
+from mingyue.data.preparation import prepare
+from mingyue.errors import UserError
+from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Need
+from mingyue.explain.pages import turned
+from mingyue.explain.subject import Subject
+from mingyue.explain.texts import choose
+from mingyue.generation.writer import Writer
+from mingyue.language import tr
+from mingyue.text.corpus import open_corpus
+
+
+def corpus_of(
+    writer: Writer, folder: str, on: str | None, progress: Callable[[str, float], None]
+) -> Callable[[Need], Dataset | None]:
+    """A function that reads the text to look for examples in: once, and only if it is needed."""
+
+    @cache
+    def read() -> Dataset | UserError:
+        try:
+            if on is None:
+                return own_text(writer.about, folder, progress)
+            return prepare(open_corpus(on), writer.tokenizer, val_fraction=0.0, progress=progress)
+        except UserError as error:
+            return error
+
+    def corpus(need: Need) -> Dataset | None:
+        found = read() if need else None
+        if not isinstance(found, UserError):
+            return found
+        if need == "if at hand" and on is None:
+            return None
+        raise found
+
+    return corpus
+
+
+def subject_of(
+    definition: Definition,
+    writer: Writer,
+    text: str | None,
+    corpus: Callable[[Need], Dataset | None],
+    folder: str,
+) -> Subject:
+    """The model before the text given, or before the exhibit's own."""
+    if text is None:
+        text, _ = choose(definition.texts, writer)
+    return Subject.of(writer, text, corpus(definition.needs_dataset), Path(folder))
+
+
+def made_of(
+    definition: Definition,
+    subject: Subject,
+    knobs: Knobs,
+    pages: dict[str, str],
+    *,
+    said: bool,
+    step: int | None = None,
+) -> Exhibit:
+    """The exhibit, its pages turned as wanted; where no text was ``said``, a note says which.
+
+    ``step`` is for a note too: after how many steps of training the model is looked at.
+    """
+    chosen = [] if said else choose(definition.texts, subject.writer)[1]
+    if step is not None:
+        chosen = [tr("the model as it was after {step} steps of training", step=step), *chosen]
+    exhibit = definition.show(subject, knobs)
+    exhibit = replace(exhibit, notes=[*chosen, *exhibit.notes])
+    check_pages(definition, exhibit, pages)
+    return turned(exhibit, pages)

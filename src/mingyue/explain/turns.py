@@ -1,0 +1,103 @@
+"""An RNN beside the GPT: its pass over T tokens is T steps, each waiting for the one before."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mingyue.explain.exhibit import Verdict
+from mingyue.explain.panels import Curves, Panel, Table
+from mingyue.explain.racing import reading, runners, seconds
+from mingyue.language import tr
+from mingyue.model.config import ModelConfig
+from mingyue.model.language_model import LanguageModel
+
+LONGEST, LONG = 1024, 64
+"""Tokens of the longest pass; from so many on a pass is long."""
+ROUNDING = 1e-5
+"""What a step computes is at most 1; the order of adding up may change it by so much."""
+
+
+def beside(config: ModelConfig, repeats: int) -> tuple[Verdict, list[Panel], str]:
+    """What holds of a fresh LSTM, the time both take for a pass, and what to say about it."""
+    pair, lengths = runners(config, LONGEST), [2**n for n in range(LONGEST.bit_length())]
+    times: dict[str, list[np.ndarray]] = {name: [] for name in pair}
+    for T in lengths:
+        ways = {name: reading(model, 1, T) for name, model in pair.items()}
+        for name, taken in seconds(ways, repeats).items():
+            times[name].append(taken * 1e3)  # [repeats]
+    medians = {name: np.median(taken, axis=1) for name, taken in times.items()}
+    long = lengths.index(LONG)
+    powers = {
+        name: float(np.polyfit(np.log(lengths[long:]), np.log(median[long:]), 1)[0])
+        for name, median in medians.items()
+    }
+    layers = pair["GPT"].config.n_layer
+    gap = stepwise_gap(pair["LSTM"], lengths[-1])
+    verdict = Verdict(
+        tr(
+            "an LSTM's pass over {T} tokens is {T} steps, each from where the last ended", T=LONGEST
+        ),
+        tr("largest difference {gap}", gap=f"{gap:.1e}"),
+        gap <= ROUNDING,
+    )
+    panels: list[Panel] = [
+        Curves(
+            title=tr("time of one pass over so many tokens, GPT and LSTM"),
+            x=np.array(lengths, dtype=float),
+            lines=medians,
+            x_label=tr("tokens"),
+            y_label=tr("milliseconds"),
+            log_x=True,
+            log_y=True,
+        ),
+        Table(
+            title=tr("one pass: milliseconds (fastest – slowest), and steps that wait in a row"),
+            columns=[
+                tr("tokens"),
+                *(f"{name}, {what}" for what in (tr("milliseconds"), tr("steps")) for name in pair),
+            ],
+            rows=[
+                [T, *(_spread(taken[i]) for taken in times.values()), *chains(layers, T)]
+                for i, T in enumerate(lengths)
+            ],
+        ),
+    ]
+    return (
+        verdict,
+        panels,
+        tr(
+            "the LSTM and the GPT beside it are fresh, {layers} layers, {width} wide, without "
+            "tables: time does not depend on what was learned. From {long} tokens on it "
+            "grows here as T to the power {gpt} in the GPT, {rnn} in the LSTM. Few cores must do a "
+            "GPT's work one part after another too; but its parts need not wait for each other",
+            long=LONG,
+            layers=layers,
+            width=pair["GPT"].config.d_model,
+            gpt=f"{powers['GPT']:.2f}",
+            rnn=f"{powers['LSTM']:.2f}",
+        ),
+    )
+
+
+def chains(layers: int, T: int) -> tuple[int, int]:
+    """The longest row of steps that wait for each other, of a GPT and of an LSTM.
+
+    A block needs only the block below, at all positions. An LSTM's layer needs the layer below
+    at the same token and itself at the token before.
+    """
+    return layers, layers + T - 1
+
+
+@torch.no_grad()
+def stepwise_gap(model: LanguageModel, T: int) -> float:
+    """Between one pass over random tokens and one step a token, at the most."""
+    ids = torch.randint(256, (1, T), generator=torch.Generator().manual_seed(0))
+    state, steps = model.new_cache(1), []
+    for t in range(T):
+        steps.append(model.hidden(ids[:, t : t + 1], state))  # [1, 1, C]
+    gap: Tensor = (model.hidden(ids) - torch.cat(steps, dim=1)).abs().max()
+    return float(gap)
+
+
+def _spread(runs: np.ndarray) -> str:
+    return f"{np.median(runs):.2f} ({runs.min():.2f} – {runs.max():.2f})"

@@ -15,13 +15,13 @@ import sys
 import time
 from pathlib import Path
 
-from ngram import bigram_nats, unigram_nats
-
 import mingyue
-from mingyue.data import Tokens, prepare
+from mingyue.data import Dataset, Tokens, prepare
 from mingyue.evaluation.loss import evaluate
+from mingyue.model.config import ModelConfig
 from mingyue.text.corpus import open_corpus
 from mingyue.text.verse import is_even
+from mingyue.training.counting import count_ngrams
 
 
 def main() -> None:
@@ -46,21 +46,26 @@ def main() -> None:
     ended = sum(poem.reason == "end" for poem in poems) / len(poems)
     steps = json.loads((asked.out / "mingyue.json").read_text())["result"]["total_steps"]
 
-    vocab_size = data.tokenizer.vocab_size
-    bigram, unigram = (
-        count(data.train, data.val, vocab_size) for count in (bigram_nats, unigram_nats)
-    )
-    print(f"whole command         {seconds:8.1f} s for --minutes {asked.minutes:g} ({steps} steps)")
+    counted = {n: _counted(data, n) for n in (2, 4)}
+    length = f"for --minutes {asked.minutes:g} ({steps} steps)"
+    print(f"whole command         {seconds:8.1f} s {length}")
     print(f"parameters            {writer.model.count_parameters():,}")
     print(f"held-out loss         {loss.nats_per_token:8.3f} nats per character, ends included")
     print(f"  over                {loss.n_tokens:,} tokens of {loss.n_documents:,} poems")
     print(f"  bits per character  {loss.bits_per_character:8.3f}")
-    print(f"bigram, same text     {bigram:8.3f}")
-    print(f"unigram, same text    {unigram:8.3f}")
+    for n, nats in counted.items():
+        print(f"{n}-gram, same text     {nats:8.3f}")
     print(
         f"even lines, 5 or 7    {even:8.1%} of {len(poems)} samples ({ended:.1%} ended themselves)"
     )
     print(f"  held-out poems      {_even_share(data.val, data.tokenizer):8.1%}")
+
+
+def _counted(data: Dataset, order: int) -> float:
+    end_id = data.tokenizer.end_id
+    config = ModelConfig(kind="ngram", vocab_size=data.tokenizer.vocab_size, order=order)
+    model = count_ngrams(data.train, config, end_id=end_id)
+    return evaluate(model, data.val, end_id=end_id).nats_per_token
 
 
 def _even_share(tokens: Tokens, tokenizer: mingyue.Tokenizer) -> float:

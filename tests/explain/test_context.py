@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mingyue.errors import UserError
-from mingyue.explain.contexts import (
+from mingyue.explain.exhibits.context import EXHIBIT, ContextKnobs, show
+from mingyue.explain.measures.contexts import (
     Context,
     by_chance,
     in_text,
@@ -17,7 +18,6 @@ from mingyue.explain.contexts import (
     take_apart,
     within_and_between,
 )
-from mingyue.explain.exhibits.context import EXHIBIT, ContextKnobs, show
 from mingyue.explain.subject import Subject
 from mingyue.generation.writer import Writer
 from mingyue.text.tokenizer import Tokenizer

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mingyue.errors import UserError
 from mingyue.explain.exhibits.ffn import FfnKnobs, show
-from mingyue.explain.neurons import promising
+from mingyue.explain.measures.neurons import promising
 from mingyue.explain.panels import page_of
 from mingyue.explain.subject import Subject, label
 from mingyue.model.gpt import GPT

@@ -12,12 +12,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mingyue.errors import UserError
-from mingyue.explain import jobs
 from mingyue.explain.exhibits.heads import HeadsKnobs, show
-from mingyue.explain.head_costs import costs
-from mingyue.explain.head_harm import harm, mean_and_error
-from mingyue.explain.head_looks import looks
-from mingyue.explain.sample import sample
+from mingyue.explain.measures import jobs
+from mingyue.explain.measures.head_costs import costs
+from mingyue.explain.measures.head_harm import harm, mean_and_error
+from mingyue.explain.measures.head_looks import looks
+from mingyue.explain.measures.sample import sample
 from mingyue.explain.subject import Subject
 from mingyue.model.attention import attend_readably
 from mingyue.model.gpt import GPT

@@ -12,7 +12,7 @@ import torch
 from mingyue.errors import UserError
 from mingyue.explain.exhibit import Exhibit
 from mingyue.explain.exhibits.learning import LearningKnobs, show
-from mingyue.explain.history import MOST, spread
+from mingyue.explain.measures.history import MOST, spread
 from mingyue.explain.panels import Curves, Matrix, Table
 from mingyue.explain.subject import Subject
 from mingyue.generation.writer import load

@@ -13,10 +13,10 @@ from torch.nn import functional as F
 
 from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
-from mingyue.explain import beyond as beyond_the_block
 from mingyue.explain.exhibits.length import EXHIBIT, LengthKnobs
+from mingyue.explain.measures import beyond as beyond_the_block
+from mingyue.explain.measures.rehearsal import BLOCK, Excerpt, rehearse, small
 from mingyue.explain.panels import Curves, Table
-from mingyue.explain.rehearsal import BLOCK, Excerpt, rehearse, small
 from mingyue.explain.subject import Subject
 from mingyue.model.gpt import GPT
 from tests.explain.helpers import POEM, subject

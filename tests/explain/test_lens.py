@@ -8,10 +8,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mingyue.errors import UserError
-from mingyue.explain import patching
-from mingyue.explain.attribution import take_apart
 from mingyue.explain.exhibits.lens import LensKnobs, show
-from mingyue.explain.patching import corrupted
+from mingyue.explain.measures import patching
+from mingyue.explain.measures.attribution import take_apart
+from mingyue.explain.measures.patching import corrupted
 from mingyue.explain.subject import Subject, label
 from mingyue.generation.writer import Writer
 from mingyue.model.gpt import GPT

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from mingyue.explain import rehearsal
 from mingyue.explain.exhibit import Exhibit
 from mingyue.explain.exhibits import mask
 from mingyue.explain.exhibits.mask import EXHIBIT, MaskKnobs
+from mingyue.explain.measures import rehearsal
+from mingyue.explain.measures.rehearsal import BLOCK, Excerpt
 from mingyue.explain.panels import Curves, Matrix, Table
-from mingyue.explain.rehearsal import BLOCK, Excerpt
 from mingyue.explain.subject import Subject
 from mingyue.model.attention import attend_readably
 from mingyue.model.block import Block

@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mingyue.errors import UserError
-from mingyue.explain import price
 from mingyue.explain.exhibit import Exhibit
 from mingyue.explain.exhibits import memory
 from mingyue.explain.exhibits.memory import EXHIBIT, MemoryKnobs
+from mingyue.explain.measures import price
+from mingyue.explain.measures.reach import distances, gradient, influence, kept
+from mingyue.explain.measures.rehearsal import Excerpt, rehearse
 from mingyue.explain.panels import Curves, Table
-from mingyue.explain.reach import distances, gradient, influence, kept
-from mingyue.explain.rehearsal import Excerpt, rehearse
 from mingyue.explain.subject import Subject
 from mingyue.interop.run_folder import save_model
 from mingyue.model.config import ModelConfig

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from mingyue.explain import turns
 from mingyue.explain.exhibits.parallel import EXHIBIT, ParallelKnobs
+from mingyue.explain.measures import turns
+from mingyue.explain.measures.racing import runners
 from mingyue.explain.panels import Curves, Strip, Table
-from mingyue.explain.racing import runners
 from mingyue.model.config import ModelConfig
 from mingyue.model.recurrent import Recurrent
 from tests.explain.helpers import subject

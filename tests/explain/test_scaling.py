@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from mingyue.explain.exhibits.scaling import EXHIBIT, KEYS, WIDTHS, ScalingKnobs
+from mingyue.explain.measures.rehearsal import Excerpt, at_once, rehearse, small
+from mingyue.explain.measures.unscaled import unscale
 from mingyue.explain.panels import Curves, Matrix, Table
-from mingyue.explain.rehearsal import Excerpt, at_once, rehearse, small
-from mingyue.explain.unscaled import unscale
 from mingyue.model.attention import attend_readably
 from mingyue.model.block import Block
 from mingyue.model.gpt import GPT

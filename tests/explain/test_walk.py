@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mingyue.explain.walk import watching
+from mingyue.explain.measures.walk import watching
 
 
 def chained(x: Tensor, turned: bool = False) -> Tensor:

@@ -10,10 +10,10 @@ from torch.nn import functional as F
 
 from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
-from mingyue.explain import company
 from mingyue.explain.exhibit import Exhibit
 from mingyue.explain.exhibits import word2vec
 from mingyue.explain.exhibits.word2vec import EXHIBIT, Word2VecKnobs
+from mingyue.explain.measures import company
 from mingyue.explain.panels import Curves, Table
 from mingyue.explain.subject import Subject
 from mingyue.interop.run_folder import save_model

@@ -44,7 +44,7 @@ def scrub(
     from mingyue.cli.looking import corpus_of, made_of, subject_of
     from mingyue.cli.waiting import Waiting
     from mingyue.explain import page
-    from mingyue.explain.history import spread
+    from mingyue.explain.measures.history import spread
     from mingyue.generation.writer import load
     from mingyue.interop.snapshots import kept
 

@@ -7,13 +7,7 @@
 5. ``catalogue``  finds them
 6. ``terminal``, ``figure``, ``page``  three renderers of the same panels
 
-The rest are helpers, each named in the imports of the exhibit that uses it:
-
-- where to look  ``choosing``, ``texts``, ``sample`` (text to measure on), ``contexts``
-- heads  ``head_looks`` with ``jobs``, ``head_harm``, ``head_costs``, ``cards``, ``by_hand``
-- neurons and scores  ``neurons``, ``reactions``, ``unembed``, ``attribution``, ``patching``
-- small models trained on the spot  ``rehearsal``, and with it ``unscaled``, ``beyond``
-- the code at work  ``walk``
+``texts`` and ``choosing`` say what to look at; ``measures`` holds what exhibits compute with.
 
 An exhibit computes, a renderer draws, and neither knows of the other. All numbers come from the
 model that was given; where a model does not bear out what the article says, the exhibit says so.

@@ -11,7 +11,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from mingyue.explain.contexts import (
+from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
+from mingyue.explain.measures.contexts import (
     Context,
     Contexts,
     Way,
@@ -24,9 +25,8 @@ from mingyue.explain.contexts import (
     vectors,
     within_and_between,
 )
-from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
+from mingyue.explain.measures.sample import layers
 from mingyue.explain.panels import Curves, Matrix, Panel, Scatter, Table
-from mingyue.explain.sample import layers
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 

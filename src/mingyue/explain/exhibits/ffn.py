@@ -5,7 +5,7 @@ from torch import Tensor
 
 from mingyue.explain.choosing import window, window_note, within
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs
-from mingyue.explain.neurons import (
+from mingyue.explain.measures.neurons import (
     FACTORS,
     Neuron,
     divergence,
@@ -14,9 +14,9 @@ from mingyue.explain.neurons import (
     predictions,
     promising,
 )
+from mingyue.explain.measures.reactions import along, around, choosy, reactions, spoken, writes
+from mingyue.explain.measures.sample import Sample, affordable, layers, sample
 from mingyue.explain.panels import Bars, Strip, Table
-from mingyue.explain.reactions import along, around, choosy, reactions, spoken, writes
-from mingyue.explain.sample import Sample, affordable, layers, sample
 from mingyue.explain.subject import Subject, label
 from mingyue.language import tr
 

@@ -3,12 +3,12 @@
 import torch
 from pydantic import Field
 
-from mingyue.explain import head_harm, head_looks, jobs
 from mingyue.explain.choosing import window, window_note
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs
-from mingyue.explain.head_costs import costs
+from mingyue.explain.measures import head_harm, head_looks, jobs
+from mingyue.explain.measures.head_costs import costs
+from mingyue.explain.measures.sample import affordable, layers, sample
 from mingyue.explain.panels import Matrix
-from mingyue.explain.sample import affordable, layers, sample
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 

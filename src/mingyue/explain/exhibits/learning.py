@@ -3,12 +3,12 @@
 import numpy as np
 from pydantic import Field
 
-from mingyue.explain import jobs
 from mingyue.explain.choosing import Place, place, window, window_note
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
-from mingyue.explain.history import History, Logged, history, logged
+from mingyue.explain.measures import jobs
+from mingyue.explain.measures.history import History, Logged, history, logged
+from mingyue.explain.measures.sample import layers
 from mingyue.explain.panels import Curves, Matrix, Panel, Table
-from mingyue.explain.sample import layers
 from mingyue.explain.subject import Subject, label
 from mingyue.language import tr
 

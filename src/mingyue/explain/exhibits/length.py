@@ -11,10 +11,10 @@ from torch import Tensor
 from mingyue.data.dataset import Dataset
 from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
-from mingyue.explain.beyond import TIMES, compared, means, word
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
+from mingyue.explain.measures.beyond import TIMES, compared, means, word
+from mingyue.explain.measures.sample import stretches
 from mingyue.explain.panels import Curves, Table
-from mingyue.explain.sample import stretches
 from mingyue.explain.subject import Subject
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr

@@ -5,14 +5,14 @@ import torch
 from pydantic import Field
 
 from mingyue.errors import UserError
-from mingyue.explain.attribution import adds_up, made, take_apart
 from mingyue.explain.choosing import WINDOW, Place, place, window, window_note
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
+from mingyue.explain.measures.attribution import adds_up, made, take_apart
+from mingyue.explain.measures.patching import corrupted, patch, read_other, streams
+from mingyue.explain.measures.sample import Sample, affordable, layers, sample
+from mingyue.explain.measures.unembed import lens
 from mingyue.explain.panels import Curves, Matrix, Panel, Table
-from mingyue.explain.patching import corrupted, patch, read_other, streams
-from mingyue.explain.sample import Sample, affordable, layers, sample
 from mingyue.explain.subject import Subject, label
-from mingyue.explain.unembed import lens
 from mingyue.language import tr
 from mingyue.model.loss import cross_entropy
 

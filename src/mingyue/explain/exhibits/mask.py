@@ -9,11 +9,10 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from mingyue.explain.cards import queries_and_keys
 from mingyue.explain.choosing import window, window_note
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
-from mingyue.explain.panels import Curves, Matrix, Panel, Table
-from mingyue.explain.rehearsal import (
+from mingyue.explain.measures.cards import queries_and_keys
+from mingyue.explain.measures.rehearsal import (
     Excerpt,
     at_once,
     left_to_right,
@@ -21,6 +20,7 @@ from mingyue.explain.rehearsal import (
     small,
     written,
 )
+from mingyue.explain.panels import Curves, Matrix, Panel, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.attention import alibi_bias

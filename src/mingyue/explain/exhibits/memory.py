@@ -11,13 +11,13 @@ from torch import Tensor
 
 from mingyue.errors import UserError
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
-from mingyue.explain.other_run import command, other_run
+from mingyue.explain.measures.other_run import command, other_run
+from mingyue.explain.measures.price import growth, kept_panel, pace_panels, paces
+from mingyue.explain.measures.racing import LAYERS, WIDTH
+from mingyue.explain.measures.reach import distances, gradient, influence, kept
+from mingyue.explain.measures.rehearsal import BLOCK, Excerpt, at_once, rehearse, small
+from mingyue.explain.measures.sample import WORK
 from mingyue.explain.panels import Curves, Table
-from mingyue.explain.price import growth, kept_panel, pace_panels
-from mingyue.explain.racing import LAYERS, WIDTH
-from mingyue.explain.reach import distances, gradient, influence, kept
-from mingyue.explain.rehearsal import BLOCK, Excerpt, at_once, rehearse, small
-from mingyue.explain.sample import WORK
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
@@ -144,7 +144,7 @@ def show(subject: Subject, knobs: MemoryKnobs) -> Exhibit:
                 ],
             ),
             kept_panel(gpt.model, rnn.model, both),
-            *pace_panels(subject.model.config, knobs.repeats),
+            *pace_panels(subject.once(paces, knobs.repeats), knobs.repeats),
         ],
         notes=[
             *subject.notes,

@@ -10,9 +10,9 @@ from pydantic import Field
 from torch import Tensor
 
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
+from mingyue.explain.measures.turns import beside
 from mingyue.explain.panels import Curves, Strip, Table
 from mingyue.explain.subject import Subject
-from mingyue.explain.turns import beside
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
@@ -31,18 +31,15 @@ class ParallelKnobs(Knobs):
 @torch.no_grad()
 def show(subject: Subject, knobs: ParallelKnobs) -> Exhibit:
     """One pass over T tokens beside T passes, over one token, over two, and so on."""
-    model, ids = subject.model, subject.ids[:, : knobs.tokens]  # [1, T]
-    T = ids.shape[1]
-    with evaluating(model):
-        model(ids)  # what is made only once, tables of positions say, is made now
-        rounds = [_round(model, ids) for _ in range(knobs.repeats)]
+    rounds = subject.once(_rounds, knobs.tokens, knobs.repeats)
+    T = len(rounds[0].each)
     once, apart = rounds[0].once, rounds[0].apart  # [T, V] each
     gaps = (once - apart).abs().amax(dim=-1).numpy()  # [T]
     largest, size = float(gaps.max()), float(apart.abs().max())
     together = median(taken.together for taken in rounds)
     each = np.median([taken.each for taken in rounds], axis=0)  # [T]
     times = each.sum() / together
-    in_turn, beside_panels, about = beside(model.config, knobs.repeats)
+    in_turn, beside_panels, about = beside(subject, knobs.repeats)
     return Exhibit(
         name="parallel",
         title=EXHIBIT.title(),
@@ -116,6 +113,13 @@ class _Round:
     def __init__(self, once: Tensor, apart: Tensor, together: float, each: list[float]):
         self.once, self.apart = once, apart  # [T, V] each
         self.together, self.each = together, each
+
+
+def _rounds(subject: Subject, tokens: int, repeats: int) -> list[_Round]:
+    model, ids = subject.model, subject.ids[:, :tokens]  # [1, T]
+    with evaluating(model):
+        model(ids)  # what is made only once, tables of positions say, is made now
+        return [_round(model, ids) for _ in range(repeats)]
 
 
 def _round(model: GPT, ids: Tensor) -> _Round:

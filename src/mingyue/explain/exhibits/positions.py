@@ -9,8 +9,8 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from mingyue.explain.cards import check_head, queries_and_keys
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
+from mingyue.explain.measures.cards import check_head, queries_and_keys
 from mingyue.explain.panels import Curves, Matrix, Panel, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr

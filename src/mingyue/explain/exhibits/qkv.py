@@ -6,9 +6,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from mingyue.explain.by_hand import Head, head_by_hand
 from mingyue.explain.choosing import Place, place, window, window_note, within
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
+from mingyue.explain.measures.by_hand import head_by_hand
 from mingyue.explain.panels import Matrix, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
@@ -23,18 +23,17 @@ EXAMPLES = {"它": "猫", "牠": "猫", "it": "animal"}
 
 
 class QkvKnobs(Place):
-    layer: int = Field(default=0, description="whose attention; -1 is the last layer")
-    head: int = Field(default=0, description="which head of it")
+    layer: int | None = Field(default=None, description="whose attention; -1 is the last layer")
+    head: int | None = Field(default=None, description="which head of it")
     start: int = Field(default=0, ge=0, description="the first token drawn")
 
 
 def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
     """Every number between a query and what it brings home, in one head."""
     config = subject.model.config
-    layer = within(tr("layer"), knobs.layer, config.n_layer)
-    head = within(tr("head"), knobs.head, config.n_head)
     T = len(subject.labels)
     t = place(subject, knobs, prefer=[asks for asks in EXAMPLES if asks in _words(subject)])
+    layer, head = _best_head(subject, knobs, t)
     found = head_by_hand(subject, layer, head)
     part = window(knobs.start, T)
     labels, scores = list(subject.labels[part]), list(found.scores)[1:-1]
@@ -64,7 +63,7 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
                 ),
                 found.difference[worst] <= TOLERANCE * largest,
             ),
-            *_reference(subject, found, t),
+            *_reference(subject, t),
         ],
         panels=[
             Table(
@@ -147,40 +146,63 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
     )
 
 
-def _reference(subject: Subject, found: Head, t: int) -> list[Verdict]:
-    """The article's examples, where they are the text: 它 looks at 猫, it at animal."""
+def _best_head(subject: Subject, knobs: QkvKnobs, t: int) -> tuple[int, int]:
+    """The layer and head that the knobs name; left open, where the article's look is clearest."""
+    config, shares = subject.model.config, _looks(subject, t)
+    layers, heads = range(config.n_layer), range(config.n_head)
+    if knobs.layer is not None:
+        layers = [within(tr("layer"), knobs.layer, config.n_layer)]
+    if knobs.head is not None:
+        heads = [within(tr("head"), knobs.head, config.n_head)]
+    every = [(layer, head) for layer in layers for head in heads]
+    if shares is None:
+        return every[0]
+    return max(every, key=lambda at: float(shares[at]))
+
+
+def _looks(subject: Subject, t: int) -> Tensor | None:
+    """How much of its attention each head gives from t to whom the article says, [L, H]."""
+    if (meant := _meant(subject, t)) is None:
+        return None
+    return _patterns(subject, t)[..., meant]
+
+
+def _patterns(subject: Subject, t: int) -> Tensor:
+    """What each head looks at from t, [L, H, T]."""
+    seen = subject.see(lambda name: name.endswith("hook_pattern"))
+    return torch.stack([pattern[0, :, t] for pattern in seen.values()])
+
+
+def _meant(subject: Subject, t: int) -> int | None:
+    """The article's examples, where they are the text: 它 means 猫, it the animal."""
     words = _words(subject)
-    asks = words[t]
-    if asks not in EXAMPLES or EXAMPLES[asks] not in words[:t]:
+    meant = EXAMPLES.get(words[t])
+    return words.index(meant) if meant in words[:t] else None
+
+
+def _reference(subject: Subject, t: int) -> list[Verdict]:
+    shares, meant = _looks(subject, t), _meant(subject, t)
+    if shares is None or meant is None:
         return []
-    shares, meant = found.shares[t], words.index(EXAMPLES[asks])
-    patterns = subject.see(lambda name: name.endswith("hook_pattern"))
-    heads = {
-        f"{layer}.{head}": row[t]
-        for layer, pattern in enumerate(patterns.values())
-        for head, row in enumerate(pattern[0])
-    }
-    best = max(heads, key=lambda name: float(heads[name][meant]))
-    n = sum(int(row.argmax()) == meant for row in heads.values())
+    L, H = shares.shape
+    layer, head = divmod(int(shares.argmax()), H)
+    n = int((_patterns(subject, t).argmax(dim=-1) == meant).sum())
     return [
         Verdict(
             tr(
-                "as in the article, {asks} looks at {meant} more than at any other token, in this "
-                "head",
-                asks=asks,
+                "as in the article, {asks} looks at {meant}: a head gives it more than half of "
+                "its attention",
+                asks=_words(subject)[t],
                 meant=subject.labels[meant].strip("␣ "),
             ),
             tr(
-                "it gets {share}, the largest share is {most}; it gets most in {n} of {all} heads, "
-                "in head {best} {peak}",
-                share=f"{float(shares[meant]):.3f}",
-                most=f"{float(shares.max()):.3f}",
+                "head {best} gives {peak}; it gets most in {n} of {all} heads",
+                best=f"{layer}.{head}",
+                peak=f"{float(shares.max()):.3f}",
                 n=n,
-                all=len(heads),
-                best=best,
-                peak=f"{float(heads[best][meant]):.3f}",
+                all=L * H,
             ),
-            int(shares.argmax()) == meant,
+            float(shares.max()) > 0.5,
         )
     ]
 

@@ -7,13 +7,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from mingyue.explain.cards import check_head, queries_and_keys
 from mingyue.explain.choosing import window, window_note
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
+from mingyue.explain.measures.cards import check_head, queries_and_keys
+from mingyue.explain.measures.sharpness import ENOUGH, measures_of, words
+from mingyue.explain.measures.unscaled import compared
 from mingyue.explain.panels import Curves, Matrix, Table
-from mingyue.explain.sharpness import ENOUGH, measures_of, words
 from mingyue.explain.subject import Subject
-from mingyue.explain.unscaled import compared
 from mingyue.language import tr
 from mingyue.model.attention import causal_bias
 

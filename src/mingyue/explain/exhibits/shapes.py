@@ -9,9 +9,9 @@ from torch import Tensor
 
 from mingyue.explain.choosing import Place, place, within
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
+from mingyue.explain.measures.walk import Made, watching
 from mingyue.explain.panels import Matrix, Step, Steps, Table
 from mingyue.explain.subject import Subject
-from mingyue.explain.walk import Made, watching
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.attention import Attention, attend_readably

@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mingyue.errors import UserError
-from mingyue.explain.company import WINDOW, Company, company, skip_gram
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
-from mingyue.explain.jobs import is_sign
-from mingyue.explain.other_run import command, other_run
+from mingyue.explain.measures.company import WINDOW, Company, company, skip_gram
+from mingyue.explain.measures.jobs import is_sign
+from mingyue.explain.measures.other_run import command, other_run
 from mingyue.explain.panels import Curves, Table
 from mingyue.explain.subject import Subject, label
 from mingyue.language import tr

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from mingyue.explain import jobs
 from mingyue.explain.exhibit import Verdict
-from mingyue.explain.head_looks import Looks
+from mingyue.explain.measures import jobs
+from mingyue.explain.measures.head_looks import Looks
+from mingyue.explain.measures.sample import Sample
+from mingyue.explain.measures.unembed import lens, onward
 from mingyue.explain.panels import Table
-from mingyue.explain.sample import Sample
 from mingyue.explain.subject import Subject
-from mingyue.explain.unembed import lens, onward
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.block import Block

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from mingyue.explain.exhibit import Verdict
-from mingyue.explain.neurons import Neuron
-from mingyue.explain.sample import Sample
+from mingyue.explain.measures.neurons import Neuron
+from mingyue.explain.measures.sample import Sample
+from mingyue.explain.measures.unembed import readers
 from mingyue.explain.subject import Subject, label
-from mingyue.explain.unembed import readers
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.block import Block

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mingyue.explain import jobs
 from mingyue.explain.exhibit import Verdict
+from mingyue.explain.measures import jobs
+from mingyue.explain.measures.sample import Sample
 from mingyue.explain.panels import Table
-from mingyue.explain.sample import Sample
 from mingyue.explain.subject import Subject
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr

@@ -13,9 +13,9 @@ import numpy as np
 
 from mingyue.data.tokens import Tokens
 from mingyue.explain.exhibit import Verdict
+from mingyue.explain.measures.rehearsal import BLOCK, Excerpt, at_once, rehearse, small
+from mingyue.explain.measures.sample import stretches
 from mingyue.explain.panels import Curves, Panel, Table
-from mingyue.explain.rehearsal import BLOCK, Excerpt, at_once, rehearse, small
-from mingyue.explain.sample import stretches
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.config import Position

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from mingyue.explain.exhibit import Verdict
+from mingyue.explain.measures.unembed import constant, readers
 from mingyue.explain.panels import Bars, Matrix, Panel, Table
 from mingyue.explain.subject import Subject
-from mingyue.explain.unembed import constant, readers
 from mingyue.language import tr
 from mingyue.model.block import Block
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from mingyue.explain.exhibit import Verdict
+from mingyue.explain.measures.rehearsal import Excerpt, at_once, rehearse, small
+from mingyue.explain.measures.sharpness import ENOUGH, measures_of, words
 from mingyue.explain.panels import Curves, Panel, Table
-from mingyue.explain.rehearsal import Excerpt, at_once, rehearse, small
-from mingyue.explain.sharpness import ENOUGH, measures_of, words
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.attention import attend_readably

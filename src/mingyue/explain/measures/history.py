@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mingyue.errors import UserError
-from mingyue.explain.head_looks import looks
-from mingyue.explain.sample import Sample, affordable, sample
+from mingyue.explain.measures.head_looks import looks
+from mingyue.explain.measures.sample import Sample, affordable, sample
 from mingyue.explain.subject import Subject
 from mingyue.generation.writer import load
 from mingyue.interop.snapshots import kept

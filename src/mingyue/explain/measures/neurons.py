@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from mingyue.explain.exhibit import Verdict
+from mingyue.explain.measures.sample import AT_ONCE
 from mingyue.explain.panels import Bars, Curves, Panel
-from mingyue.explain.sample import AT_ONCE
 from mingyue.explain.subject import Subject, label
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr

@@ -13,11 +13,11 @@ from torch.nn import functional as F
 from mingyue.errors import UserError
 from mingyue.explain.choosing import WINDOW
 from mingyue.explain.exhibit import Verdict
-from mingyue.explain.jobs import is_sign
+from mingyue.explain.measures.jobs import is_sign
+from mingyue.explain.measures.sample import AT_ONCE, affordable
+from mingyue.explain.measures.unembed import lens, onward
 from mingyue.explain.panels import Matrix
-from mingyue.explain.sample import AT_ONCE, affordable
 from mingyue.explain.subject import Subject, label
-from mingyue.explain.unembed import lens, onward
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 

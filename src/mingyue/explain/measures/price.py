@@ -1,14 +1,16 @@
 """What reading on costs an RNN and a GPT: how much is kept, and how fast a text is learned from."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
 from mingyue.explain.exhibit import Verdict
+from mingyue.explain.measures.racing import learning, runners, seconds, weights
 from mingyue.explain.panels import Curves, Panel, Table
-from mingyue.explain.racing import learning, runners, seconds, weights
+from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.cache import KVCache
-from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
 from mingyue.model.language_model import LanguageModel
 from mingyue.model.recurrent import State
@@ -65,21 +67,36 @@ def kept_panel(gpt: LanguageModel, rnn: LanguageModel, names: tuple[str, str]) -
     )
 
 
-def pace_panels(config: ModelConfig, repeats: int) -> list[Panel]:
-    """Tokens a second in training over the length of the rows, and how far the runs lay apart."""
-    lengths = [2**power for power in range(4, TOGETHER.bit_length())]
-    pair = runners(config, TOGETHER)
+LENGTHS = [2**power for power in range(4, TOGETHER.bit_length())]
+"""Of the rows."""
+
+
+@dataclass(frozen=True)
+class Paces:
+    """Tokens a second in training, of a fresh GPT and a fresh LSTM by name."""
+
+    speeds: dict[str, list[np.ndarray]]  # for each length [repeats]
+    sizes: dict[str, int]  # weights
+
+
+def paces(subject: Subject, repeats: int) -> Paces:
+    """Take the time of both over the length of the rows."""
+    pair = runners(subject.model.config, TOGETHER)
     speeds: dict[str, list[np.ndarray]] = {name: [] for name in pair}
-    sizes = {name: sum(w.numel() for w in weights(model)) for name, model in pair.items()}
-    for length in lengths:
+    for length in LENGTHS:
         ways = {n: learning(model, TOGETHER // length, length) for n, model in pair.items()}
         for name, taken in seconds(ways, repeats).items():
-            speeds[name].append(TOGETHER / taken)  # [repeats]
+            speeds[name].append(TOGETHER / taken)
+    return Paces(speeds, {n: sum(w.numel() for w in weights(m)) for n, m in pair.items()})
+
+
+def pace_panels(found: Paces, repeats: int) -> list[Panel]:
+    """Tokens a second over the length of the rows, and how far the runs lay apart."""
     return [
         Curves(
             title=tr("tokens a second in training, {n} at once in rows of this length", n=TOGETHER),
-            x=np.array(lengths, dtype=float),
-            lines={name: np.median(runs, axis=1) for name, runs in speeds.items()},
+            x=np.array(LENGTHS, dtype=float),
+            lines={name: np.median(runs, axis=1) for name, runs in found.speeds.items()},
             x_label=tr("tokens in a row"),
             y_label=tr("tokens a second"),
             log_x=True,
@@ -88,11 +105,14 @@ def pace_panels(config: ModelConfig, repeats: int) -> list[Panel]:
             title=tr("the same in numbers: the median of {n} runs (slowest – fastest)", n=repeats),
             columns=[
                 tr("tokens in a row"),
-                *(tr("{name}, {n} weights", name=n, n=f"{size:,}") for n, size in sizes.items()),
+                *(
+                    tr("{name}, {n} weights", name=n, n=f"{size:,}")
+                    for n, size in found.sizes.items()
+                ),
             ],
             rows=[
-                [length, *(_spread(runs[i]) for runs in speeds.values())]
-                for i, length in enumerate(lengths)
+                [length, *(_spread(runs[i]) for runs in found.speeds.values())]
+                for i, length in enumerate(LENGTHS)
             ],
         ),
     ]

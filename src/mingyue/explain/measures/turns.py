@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 
 from mingyue.explain.exhibit import Verdict
+from mingyue.explain.measures.racing import reading, runners, seconds
 from mingyue.explain.panels import Curves, Panel, Table
-from mingyue.explain.racing import reading, runners, seconds
+from mingyue.explain.subject import Subject
 from mingyue.language import tr
-from mingyue.model.config import ModelConfig
 from mingyue.model.language_model import LanguageModel
 
 LONGEST, LONG = 1024, 64
@@ -17,14 +17,27 @@ ROUNDING = 1e-5
 """What a step computes is at most 1; the order of adding up may change it by so much."""
 
 
-def beside(config: ModelConfig, repeats: int) -> tuple[Verdict, list[Panel], str]:
-    """What holds of a fresh LSTM, the time both take for a pass, and what to say about it."""
-    pair, lengths = runners(config, LONGEST), [2**n for n in range(LONGEST.bit_length())]
-    times: dict[str, list[np.ndarray]] = {name: [] for name in pair}
-    for T in lengths:
+LENGTHS = [2**n for n in range(LONGEST.bit_length())]
+
+Times = dict[str, list[np.ndarray]]
+"""Milliseconds of a pass over each of ``LENGTHS``, [repeats] each."""
+
+
+def pass_times(subject: Subject, repeats: int) -> Times:
+    """Of a fresh GPT and a fresh LSTM like the subject's model."""
+    pair = runners(subject.model.config, LONGEST)
+    times: Times = {name: [] for name in pair}
+    for T in LENGTHS:
         ways = {name: reading(model, 1, T) for name, model in pair.items()}
         for name, taken in seconds(ways, repeats).items():
-            times[name].append(taken * 1e3)  # [repeats]
+            times[name].append(taken * 1e3)
+    return times
+
+
+def beside(subject: Subject, repeats: int) -> tuple[Verdict, list[Panel], str]:
+    """What holds of a fresh LSTM, the time both take for a pass, and what to say about it."""
+    pair, lengths = runners(subject.model.config, LONGEST), LENGTHS
+    times = subject.once(pass_times, repeats)
     medians = {name: np.median(taken, axis=1) for name, taken in times.items()}
     long = lengths.index(LONG)
     powers = {

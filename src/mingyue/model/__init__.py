@@ -12,7 +12,11 @@
 10. ``cache``       keys and values kept, so that writing does not recompute the past
 11. ``observed``    the same once more, every number with its name; ``hooks`` to look at them
 
-``step`` and ``packed`` are for speed alone: one new token as fast as the machine can read weights.
+``language_model`` says what the GPT has in common with what came before it: ``recurrent`` (LSTM
+and GRU), ``ngram``, ``word2vec``; ``making`` makes the one that a config describes.
+
+``step``, ``native_step`` and ``packed`` are for speed alone: one new token as fast as the machine
+can read weights.
 
 Nothing here knows of text, files or training: numbers in, numbers out.
 

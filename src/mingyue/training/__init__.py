@@ -16,6 +16,9 @@ Read in this order; each file has one idea:
    back.
 10. ``observe``: what a progress bar gets to see; ``tensorboard``: one that looks.
 11. ``embeddings``: start from given character vectors.
-12. ``recipe``, ``setup``, ``run``, ``outcome``: all of it together, from the name of a text to
+12. ``dial``: from minutes to a model, with a ``ladder`` of sizes, a ``trial`` of their speed and
+    a ``law`` of their loss; ``choosing`` makes a recipe of it, ``told`` says why.
+13. ``counting``, ``counted``: the n-gram model, which needs no steps.
+14. ``recipe``, ``reading``, ``lock``, ``setup``, ``run``, ``outcome``: all of it together, from the name of a text to
     a run folder.
 """

@@ -5,5 +5,6 @@ each: ``gpt2``, ``llama``, ``qwen3``, ``arcee``; the first that expresses the mo
 taken, and ``native`` what none of them can say. Each holds two tables, settings and names of
 weights, in both directions. ``weights`` moves tensors along such a table and is strict about
 every name and shape; ``rotary`` is what the families with RoPE have in common. ``stored`` reads
-what strangers stored; ``snapshots`` are a run's weights along the way; ``gguf`` writes for llama.cpp.
+what strangers stored; ``snapshots`` are a run's weights along the way; ``gguf`` writes for
+llama.cpp.
 """

@@ -19,6 +19,6 @@ Read in this order; each file has one idea:
 12. ``dial``: from minutes to a model, with a ``ladder`` of sizes, a ``trial`` of their speed and
     a ``law`` of their loss; ``choosing`` makes a recipe of it, ``told`` says why.
 13. ``counting``, ``counted``: the n-gram model, which needs no steps.
-14. ``recipe``, ``reading``, ``lock``, ``setup``, ``run``, ``outcome``: all of it together, from the name of a text to
-    a run folder.
+14. ``recipe``, ``reading``, ``lock``, ``setup``, ``run``, ``outcome``: all of it together,
+    from the name of a text to a run folder.
 """

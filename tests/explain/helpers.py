@@ -12,6 +12,15 @@ from tests.model.configs import lively
 POEM = "床前明月光，疑是地上霜。舉頭望明月，低頭思故鄉。"
 
 
+BYTES = Tokenizer.bytes()
+
+
+def in_bytes(config: ModelConfig, text: str, **changed: Any) -> Subject:
+    """A model of that shape that reads bytes, put before ``text``."""
+    shape = config.changed(vocab_size=BYTES.vocab_size, **changed)
+    return Subject.of(Writer(lively(shape), BYTES), text)
+
+
 def subject(text: str = POEM, **config: Any) -> Subject:
     """The vocabulary is that of ``text``, ``POEM`` and the comma; ``config`` changes the shape."""
     tokenizer = Tokenizer.characters(Counter(text + POEM))

@@ -12,14 +12,12 @@ from mingyue.explain.exhibits.lens import LensKnobs, show
 from mingyue.explain.measures import patching
 from mingyue.explain.measures.attribution import take_apart
 from mingyue.explain.measures.patching import corrupted
-from mingyue.explain.subject import Subject, label
-from mingyue.generation.writer import Writer
+from mingyue.explain.subject import label
 from mingyue.model.gpt import GPT
 from mingyue.model.hooks import HookPoint, run_with_hooks
-from mingyue.text.tokenizer import Tokenizer
 from tests.explain.corpora import with_text
-from tests.explain.helpers import subject
-from tests.model.configs import POSITIONS, configs, lively
+from tests.explain.helpers import in_bytes, subject
+from tests.model.configs import POSITIONS, configs
 
 TEXT = "床前明月光，疑是地上霜。"
 
@@ -97,9 +95,7 @@ def test_patches_equal_whole_runs_with_one_vector_put_in(position: str) -> None:
 @settings(max_examples=60)
 @given(configs())
 def test_all_parts_make_the_score(config) -> None:
-    tokenizer = Tokenizer.bytes()
-    config = config.changed(vocab_size=tokenizer.vocab_size)
-    looked = Subject.of(Writer(lively(config), tokenizer), "ab ba!")
+    looked = in_bytes(config, "ab ba!")
     parts = take_apart(looked, 4, torch.tensor([97, 98, 7]))
     size = float(parts.neurons.abs().sum() + parts.heads.abs().sum())
     off = (parts.total() - looked.logits[4, [97, 98, 7]].double()).abs().max()

@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from mingyue.errors import UserError
 from mingyue.explain.exhibits.lookup import EXHIBIT, LookupKnobs, show
 from mingyue.explain.subject import Subject
-from mingyue.generation.writer import Writer
-from mingyue.text.tokenizer import Tokenizer
-from tests.explain.helpers import subject
-from tests.model.configs import configs, lively
+from tests.explain.helpers import in_bytes, subject
+from tests.model.configs import configs
 
 TEXT = "床前明月光，疑是地上霜。"
 MANY = "".join(chr(0x4E00 + i) for i in range(300))
@@ -52,9 +50,7 @@ def test_rows_and_neighbours_are_those_of_the_table(position: str) -> None:
 @settings(max_examples=30)
 @given(configs())
 def test_one_hot_equals_lookup_in_any_model(config) -> None:
-    tokenizer = Tokenizer.bytes()
-    config = config.changed(vocab_size=tokenizer.vocab_size)
-    looked = Subject.of(Writer(lively(config), tokenizer), "ab ba")
+    looked = in_bytes(config, "ab ba")
     assert show(looked, LookupKnobs()).verdicts[0].holds is True
 
 

@@ -13,12 +13,11 @@ from mingyue.explain.exhibits.qkv import EXHIBIT, QkvKnobs, show
 from mingyue.explain.subject import Subject
 from mingyue.generation.writer import Writer
 from mingyue.text.tokenizer import Tokenizer
-from tests.explain.helpers import subject
+from tests.explain.helpers import in_bytes, subject
 from tests.explain.recomputed import attended
 from tests.model.configs import configs, lively
 
 CAT = EXHIBIT.texts[0]
-BYTES = Tokenizer.bytes()
 
 
 @settings(max_examples=80)
@@ -26,8 +25,7 @@ BYTES = Tokenizer.bytes()
 @torch.no_grad()
 def test_every_number_is_the_model_s(config, causal, data) -> None:
     """GQA, QK-norm, RoPE with its fractions and scalings, ALiBi, biases, with mask and without."""
-    config = config.changed(vocab_size=BYTES.vocab_size, causal=causal)
-    looked = Subject.of(Writer(lively(config), BYTES), "abc dab")
+    looked = in_bytes(config, "abc dab", causal=causal)
     layer = data.draw(st.integers(0, config.n_layer - 1))
     head = data.draw(st.integers(0, config.n_head - 1))
     t = data.draw(st.integers(0, 7))

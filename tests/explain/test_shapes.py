@@ -14,21 +14,16 @@ import mingyue
 from mingyue.errors import UserError
 from mingyue.explain.exhibits.shapes import ShapesKnobs, _sorted_anew, show
 from mingyue.explain.subject import Subject
-from mingyue.generation.writer import Writer
-from mingyue.text.tokenizer import Tokenizer
-from tests.explain.helpers import subject
+from tests.explain.helpers import in_bytes, subject
 from tests.explain.recomputed import attended, stream
-from tests.model.configs import configs, lively
-
-BYTES = Tokenizer.bytes()
+from tests.model.configs import configs
 
 
 @settings(max_examples=40)
 @given(configs(), st.booleans(), st.data())
 @torch.no_grad()
 def test_shapes_and_numbers_are_the_model_s(config, causal, data) -> None:
-    config = config.changed(vocab_size=BYTES.vocab_size, causal=causal)
-    looked = Subject.of(Writer(lively(config), BYTES), "abc dab")
+    looked = in_bytes(config, "abc dab", causal=causal)
     layer = data.draw(st.integers(0, config.n_layer - 1))
     head = data.draw(st.integers(0, config.kv_heads - 1))
     exhibit = show(looked, ShapesKnobs(layer=layer, head=head, at=3))

@@ -8,14 +8,11 @@ from hypothesis import given, settings
 from mingyue.explain.exhibits import softmax
 from mingyue.explain.exhibits.softmax import SoftmaxKnobs, show
 from mingyue.explain.subject import Subject
-from mingyue.generation.writer import Writer
-from mingyue.text.tokenizer import Tokenizer
-from tests.explain.helpers import subject
+from tests.explain.helpers import in_bytes, subject
 from tests.explain.recomputed import attended
-from tests.model.configs import configs, lively
+from tests.model.configs import configs
 
 TEXT = "床前明月光，疑是地上霜。"
-BYTES = Tokenizer.bytes()
 
 
 @settings(max_examples=40)
@@ -23,8 +20,7 @@ BYTES = Tokenizer.bytes()
 @torch.no_grad()
 def test_the_laws_hold_in_every_model(config) -> None:
     """Whatever the positions, norms and heads; and the first layer's matrix is attention's own."""
-    config = config.changed(vocab_size=BYTES.vocab_size)
-    looked = Subject.of(Writer(lively(config), BYTES), "abc dab")
+    looked = in_bytes(config, "abc dab")
     exhibit = show(looked, SoftmaxKnobs(head=-1))
     assert [verdict.holds for verdict in exhibit.verdicts] == [True, True, True]
     np.testing.assert_allclose(

@@ -44,7 +44,8 @@ def spelling(kind: str, text: str) -> Tokenizer:
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_model_is_shown_the_language_it_has_learned(kind: str, own: str, order: int) -> None:
     writer = learned(spelling(kind, own), own)
-    text, notes = choose(TEXTS[::order], writer)
+    chosen = choose(TEXTS[::order], writer)
+    text, notes = chosen.text, chosen.notes
     assert text == own
     assert own in notes[0]
     assert len(notes) == 1 + TEXTS[::order].index(own), "it says what was passed over"
@@ -55,21 +56,21 @@ def test_an_unlearned_model_gets_the_first() -> None:
         writer = learned(spelling(kind, CHINESE + ENGLISH), CHINESE, steps=0)
         assert abs(surprise(ENGLISH, writer)) < 0.5
         first = (CHINESE, CHINESE + "月")
-        assert choose(first, writer)[0] == first[0]
+        assert choose(first, writer).text == first[0]
 
 
 def test_of_languages_that_it_knows_it_gets_the_one_in_whole_characters() -> None:
     """As GPT-2, which can guess the bytes of Chinese, but shows as pieces of characters."""
     writer = learned(Tokenizer.bytes(), CHINESE + ENGLISH)
     assert in_bytes(CHINESE, writer) and not in_bytes(ENGLISH, writer)
-    assert choose(TEXTS, writer)[0] == ENGLISH
+    assert choose(TEXTS, writer).text == ENGLISH
 
 
 def test_characters_that_it_lacks_count_first() -> None:
     writer = learned(spelling("char", CHINESE), CHINESE)
     assert unknown("床前A", writer) == ["A"]
-    assert choose(("床前A", "床前"), writer)[0] == "床前"
-    assert choose(("XYA", "床前A"), writer)[0] == "床前A"
+    assert choose(("床前A", "床前"), writer).text == "床前"
+    assert choose(("XYA", "床前A"), writer).text == "床前A"
     assert surprise("XYZ", writer) == 0
     assert not in_bytes("舉頭望明月".replace("舉頭望", ""), writer)
 

@@ -1,6 +1,7 @@
 """The compiled step equals ``GPT.forward``, for every shape of model and number of threads."""
 
 import threading
+from functools import partial
 from unittest.mock import patch
 
 import pytest
@@ -11,10 +12,17 @@ from hypothesis import strategies as st
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
 from mingyue.model.packed import Precision
-from mingyue.model.position import ContextFull
 from mingyue.model.step import Step
 from tests.model.configs import configs, lively, random_ids
-from tests.model.test_step import SIZES, error, forward, written
+from tests.model.test_step import (
+    SIZES,
+    equals_forward,
+    error,
+    follows_the_cache,
+    forward,
+    goes_past_the_block,
+    written,
+)
 
 pytest.importorskip("numba", reason="the compiled step needs numba: pip install 'mingyue[native]'")
 native_step = pytest.importorskip("mingyue.model.native_step")
@@ -38,14 +46,7 @@ THREADS = st.sampled_from([1, 2, 3])
 @given(configs(), st.sampled_from([1, 2, 5]), st.integers(0, 7), THREADS)
 def test_native_step_is_forward(config: ModelConfig, batch: int, read: int, threads: int) -> None:
     """Every position, norm, activation, GQA, bias, tied or not; after a prompt or none."""
-    model = lively(config)
-    ids = random_ids(config, batch, config.block_size)
-    cache = model.new_cache(batch)
-    if read:
-        forward(model, ids[:, :read], cache)
-    scores = written(native(model, threads), ids[:, read:], cache)
-    assert cache.length == config.block_size
-    assert error(scores, forward(model, ids)[:, read:]) <= 1e-4
+    equals_forward(partial(native, threads=threads), config, batch, read)
 
 
 @settings(max_examples=40, deadline=None)
@@ -54,26 +55,13 @@ def test_after_the_cache_was_changed(
     config: ModelConfig, data: st.DataObject, threads: int
 ) -> None:
     """Cut back, grown, rows taken out and doubled: what it then holds is what counts."""
-    model = lively(config)
-    step, ids = native(model, threads), random_ids(config, 3, 8)
-    cache = model.new_cache(3, 6)
-    written(step, ids[:, :6], cache)
-    kept = data.draw(st.integers(1, 6))
-    cache.truncate(kept)
-    rows = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=5))
-    cache = cache.pick(rows, 8)
-    scores = written(step, ids[rows, kept:], cache)
-    assert error(scores, forward(model, ids[rows])[:, kept:]) <= 1e-4
-    with pytest.raises((IndexError, ContextFull)):  # no room for a ninth
-        step(ids[rows, 0], cache)
+    follows_the_cache(partial(native, threads=threads), config, data)
 
 
 @settings(max_examples=20, deadline=None)
 @given(configs(positions=["rope", "sinusoidal", "alibi", "none"]))
 def test_past_the_block_size(config: ModelConfig) -> None:
-    model, n = lively(config), config.block_size + 9
-    ids = random_ids(config, 2, n)
-    assert error(written(native(model, 2), ids, model.new_cache(2, n)), forward(model, ids)) <= 1e-4
+    goes_past_the_block(partial(native, threads=2), config)
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,5 +1,6 @@
 """The flat step of one token equals ``GPT.forward``, for every shape of model."""
 
+from collections.abc import Callable
 from typing import get_args
 
 import pytest
@@ -35,26 +36,25 @@ def error(a: Tensor, b: Tensor) -> float:
     return float((a - b).abs().max() / b.abs().max().clamp(min=1))
 
 
-@settings(max_examples=150, deadline=None)
-@given(configs(), st.sampled_from([1, 2, 5]), st.integers(0, 7))
-def test_step_is_forward(config: ModelConfig, batch: int, read: int) -> None:
-    """Every position, norm, activation, GQA, bias, tied or not; after a prompt or none."""
+# What holds of any step, however it is made.
+
+Made = Callable[[GPT], Step]
+
+
+def equals_forward(made: Made, config: ModelConfig, batch: int, read: int) -> None:
     model = lively(config)
     ids = random_ids(config, batch, config.block_size)
     cache = model.new_cache(batch)
     if read:
         forward(model, ids[:, :read], cache)
-    scores = written(Step(model), ids[:, read:], cache)
+    scores = written(made(model), ids[:, read:], cache)
     assert cache.length == config.block_size
     assert error(scores, forward(model, ids)[:, read:]) <= 1e-4
 
 
-@settings(max_examples=30, deadline=None)
-@given(configs(), st.data())
-def test_after_the_cache_was_changed(config: ModelConfig, data: st.DataObject) -> None:
-    """Cut back, grown, rows taken out and doubled: what it then holds is what counts."""
+def follows_the_cache(made: Made, config: ModelConfig, data: st.DataObject) -> None:
     model = lively(config)
-    step, ids = Step(model), random_ids(config, 3, 8)
+    step, ids = made(model), random_ids(config, 3, 8)
     cache = model.new_cache(3, 6)
     written(step, ids[:, :6], cache)
     kept = data.draw(st.integers(1, 6))
@@ -67,12 +67,30 @@ def test_after_the_cache_was_changed(config: ModelConfig, data: st.DataObject) -
         step(ids[rows, 0], cache)
 
 
+def goes_past_the_block(made: Made, config: ModelConfig) -> None:
+    model, n = lively(config), config.block_size + 9
+    ids = random_ids(config, 2, n)
+    assert error(written(made(model), ids, model.new_cache(2, n)), forward(model, ids)) <= 1e-4
+
+
+@settings(max_examples=150, deadline=None)
+@given(configs(), st.sampled_from([1, 2, 5]), st.integers(0, 7))
+def test_step_is_forward(config: ModelConfig, batch: int, read: int) -> None:
+    """Every position, norm, activation, GQA, bias, tied or not; after a prompt or none."""
+    equals_forward(Step, config, batch, read)
+
+
+@settings(max_examples=30, deadline=None)
+@given(configs(), st.data())
+def test_after_the_cache_was_changed(config: ModelConfig, data: st.DataObject) -> None:
+    """Cut back, grown, rows taken out and doubled: what it then holds is what counts."""
+    follows_the_cache(Step, config, data)
+
+
 @settings(max_examples=20, deadline=None)
 @given(configs(positions=["rope", "sinusoidal", "alibi", "none"]))
 def test_past_the_block_size(config: ModelConfig) -> None:
-    model, n = lively(config), config.block_size + 9
-    ids = random_ids(config, 2, n)
-    assert error(written(Step(model), ids, model.new_cache(2, n)), forward(model, ids)) <= 1e-4
+    goes_past_the_block(Step, config)
 
 
 def test_learned_positions_end() -> None:

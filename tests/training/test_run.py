@@ -195,16 +195,7 @@ def test_a_full_disk_says_what_is_kept_and_the_run_can_go_on(poems, tmp_path, mo
     assert train(out=tmp_path / "run", resume=True).steps == 6
 
 
-def test_patience_ends_a_run_that_no_longer_improves(poems, tmp_path, monkeypatch):
-    losses = iter([3.0, 2.0, 2.1, 2.2, 2.3, 2.4])
-
-    class Fixed:
-        bits_per_character = 1.0
-
-        def __init__(self):
-            self.nats_per_token = next(losses)
-
-    monkeypatch.setattr("mingyue.training.look.score", lambda session: Fixed())
+def test_patience_ends_a_run_that_no_longer_improves(poems, tmp_path, improves_no_more):
     settings = {**SETTINGS, "steps": 100, "eval_every": 2, "patience": 3}
     result = train(poems, tmp_path / "run", **settings)
     assert (result.reason, result.steps, result.best_step) == ("patience", 10, 4)

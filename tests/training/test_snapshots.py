@@ -172,16 +172,7 @@ def test_minutes_give_no_more_than_asked_for_and_the_end(poems, tmp_path):
     assert steps[0] == 0 and steps[-1] == result.steps and 3 <= len(steps) <= 6
 
 
-def test_a_run_that_loses_patience_keeps_its_end(poems, tmp_path, monkeypatch):
-    losses = iter([3.0, 2.0, 2.1, 2.2, 2.3, 2.4])
-
-    class Fixed:
-        bits_per_character = 1.0
-
-        def __init__(self):
-            self.nats_per_token = next(losses)
-
-    monkeypatch.setattr("mingyue.training.look.score", lambda session: Fixed())
+def test_a_run_that_loses_patience_keeps_its_end(poems, tmp_path, improves_no_more):
     limits: dict[str, Any] = {"steps": 100, "eval_every": 2, "patience": 3, "snapshots": 4}
     result = train(poems, tmp_path / "run", **limits, **SETTINGS)
     assert (result.reason, result.steps) == ("patience", 10)

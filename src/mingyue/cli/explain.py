@@ -215,7 +215,7 @@ def _show(
 ) -> int:
     from mingyue.cli.exhibits import knobs_of
     from mingyue.cli.figures import say_written, write
-    from mingyue.cli.looking import corpus_of, made_of, subject_of
+    from mingyue.cli.looking import corpus_of, made_of, row, subject_of
     from mingyue.cli.waiting import Waiting
     from mingyue.generation.writer import load
 
@@ -224,11 +224,10 @@ def _show(
     with Waiting() as waiting:
         corpus = corpus_of(writer, folder, on, waiting.phase)
         waiting.phase(tr("looking inside"), 0.0)
-        subject = subject_of(definition, writer, text, corpus, folder)
-        exhibit = made_of(definition, subject, knobs, pages, said=text is not None, step=step)
+        subject, choice = subject_of(definition, writer, text, corpus, folder)
+        exhibit = made_of(definition, subject, knobs, pages, choice, step=step)
     if form.get("json"):
-        row = {"run": folder, "step": step, "text": subject.text, **exhibit.to_json()}
-        print(json.dumps(row, ensure_ascii=False))
+        print(json.dumps(row(folder, step, subject.text, exhibit), ensure_ascii=False))
     elif path is None:
         from mingyue.cli.screen import console
         from mingyue.explain.terminal import render
@@ -246,24 +245,22 @@ def _show_all(
     """Every exhibit that this model and text can give; the others are named with the reason."""
     from mingyue import language
     from mingyue.cli.figures import say_written, write
-    from mingyue.cli.looking import corpus_of, made_of, subject_of
+    from mingyue.cli.looking import corpus_of, languages, made_of, row, subject_of
     from mingyue.cli.screen import console, visible
     from mingyue.cli.waiting import Waiting
     from mingyue.explain.catalogue import all_exhibits
     from mingyue.generation.writer import load
 
     writer, definitions = load(folder, step=step), all_exhibits()
-    here = language.current()
-    made: dict[Language, list[tuple[Exhibit, str]]] = {here: []}
-    if path is not None:  # a page speaks both languages
-        made |= {"en": [], "zh": []}
+    made: dict[Language, list[tuple[Exhibit, str]]] = {each: [] for each in languages(path)}
+    here = next(iter(made))
     failed: dict[str, str] = {}
     with Waiting() as waiting:
         corpus = corpus_of(writer, folder, on, waiting.phase)
         for i, definition in enumerate(definitions):
             waiting.phase(definition.title(), i / len(definitions))
             try:
-                subject = subject_of(definition, writer, text, corpus, folder)
+                subject, choice = subject_of(definition, writer, text, corpus, folder)
                 for each, into in made.items():
                     with language.speaking(each):
                         exhibit = made_of(
@@ -271,7 +268,7 @@ def _show_all(
                             subject,
                             definition.knobs(),
                             {},
-                            said=text is not None,
+                            choice,
                             step=None if definition.needs_snapshots else step,
                         )
                     into.append((exhibit, subject.text))
@@ -283,10 +280,7 @@ def _show_all(
         line = visible(tr("{name} is left out: {why}", name=name, why=why))
         console(errors=True).print(line, style="yellow", soft_wrap=True)
     if as_json:
-        rows = [
-            {"run": folder, "step": step, "text": read, **exhibit.to_json()}
-            for exhibit, read in made[here]
-        ]
+        rows = [row(folder, step, read, exhibit) for exhibit, read in made[here]]
         print(json.dumps(rows, ensure_ascii=False))
     if path is not None:
         write(path, {each: [exhibit for exhibit, _ in of] for each, of in made.items()})

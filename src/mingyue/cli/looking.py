@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from mingyue.cli.exhibits import check_pages
 from mingyue.cli.reading import own_text
@@ -13,9 +14,9 @@ from mingyue.errors import UserError
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Need
 from mingyue.explain.pages import turned
 from mingyue.explain.subject import Subject
-from mingyue.explain.texts import choose
+from mingyue.explain.texts import Choice, choose
 from mingyue.generation.writer import Writer
-from mingyue.language import tr
+from mingyue.language import Language, current, tr
 from mingyue.text.corpus import open_corpus
 
 
@@ -50,11 +51,12 @@ def subject_of(
     text: str | None,
     corpus: Callable[[Need], Dataset | None],
     folder: str,
-) -> Subject:
-    """The model before the text given, or before the exhibit's own."""
-    if text is None:
-        text, _ = choose(definition.texts, writer)
-    return Subject.of(writer, text, corpus(definition.needs_dataset), Path(folder))
+) -> tuple[Subject, Choice | None]:
+    """The model before the text given, or before the exhibit's own, which then was chosen."""
+    choice = choose(definition.texts, writer) if text is None else None
+    text = text if choice is None else choice.text
+    assert text is not None
+    return Subject.of(writer, text, corpus(definition.needs_dataset), Path(folder)), choice
 
 
 def made_of(
@@ -62,18 +64,28 @@ def made_of(
     subject: Subject,
     knobs: Knobs,
     pages: dict[str, str],
+    choice: Choice | None,
     *,
-    said: bool,
     step: int | None = None,
 ) -> Exhibit:
-    """The exhibit, its pages turned as wanted; where no text was ``said``, a note says which.
+    """The exhibit, its pages turned as wanted; where the text is a ``choice``, a note says so.
 
     ``step`` is for a note too: after how many steps of training the model is looked at.
     """
-    chosen = [] if said else choose(definition.texts, subject.writer)[1]
+    chosen = [] if choice is None else choice.notes
     if step is not None:
         chosen = [tr("the model as it was after {step} steps of training", step=step), *chosen]
     exhibit = definition.show(subject, knobs)
     exhibit = replace(exhibit, notes=[*chosen, *exhibit.notes])
     check_pages(definition, exhibit, pages)
     return turned(exhibit, pages)
+
+
+def languages(path: str | None) -> list[Language]:
+    """Those to make an exhibit in: the reader's first, and both for a page."""
+    return [current()] if path is None else list(dict.fromkeys([current(), "en", "zh"]))
+
+
+def row(folder: str, step: int | None, text: str, exhibit: Exhibit) -> dict[str, Any]:
+    """An exhibit in JSON, and of what it is."""
+    return {"run": folder, "step": step, "text": text, **exhibit.to_json()}

@@ -41,7 +41,7 @@ def scrub(
     from mingyue import language
     from mingyue.cli.exhibits import knobs_of
     from mingyue.cli.figures import say_written
-    from mingyue.cli.looking import corpus_of, made_of, subject_of
+    from mingyue.cli.looking import corpus_of, languages, made_of, row, subject_of
     from mingyue.cli.waiting import Waiting
     from mingyue.explain import page
     from mingyue.explain.measures.history import spread
@@ -49,30 +49,27 @@ def scrub(
     from mingyue.interop.snapshots import kept
 
     knobs, pages = knobs_of(definition, wanted)
-    all_steps, here = list(kept(folder)), language.current()
+    all_steps = list(kept(folder))
     steps = spread(all_steps)
-    made: dict[Language, list[Exhibit]] = {here: []}
-    if path is not None:
-        made |= {"en": [], "zh": []}
+    made: dict[Language, list[Exhibit]] = {each: [] for each in languages(path)}
+    here = next(iter(made))
     read = ""
     with Waiting() as waiting:
         corpus = corpus_of(load(folder), folder, on, waiting.phase)
         for i, step in enumerate(steps):
             waiting.phase(tr("looking inside: step {step}", step=step), i / len(steps))
             writer = load(folder, step=step)
-            subject = subject_of(definition, writer, text, corpus, folder)
+            subject, choice = subject_of(definition, writer, text, corpus, folder)
             for each, into in made.items():
                 with language.speaking(each):
-                    into.append(made_of(definition, subject, knobs, pages, said=text is not None))
+                    into.append(made_of(definition, subject, knobs, pages, choice))
                     if len(steps) < len(all_steps):
                         few = tr("{n} of {all} steps are shown", n=len(steps), all=len(all_steps))
                         into[-1] = replace(into[-1], notes=[*into[-1].notes, few])
             read = subject.text
     if as_json:
-        rows = [
-            {"run": folder, "step": step, "text": read, **exhibit.to_json()}
-            for step, exhibit in zip(steps, made[here], strict=True)
-        ]
+        each_step = zip(steps, made[here], strict=True)
+        rows = [row(folder, step, read, exhibit) for step, exhibit in each_step]
         print(json.dumps(rows, ensure_ascii=False))
     if path is not None:
         page.save(made, path, steps=steps)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -15,8 +16,42 @@ BEYOND_BLIND = 1.0
 """A model that loses so many nats a token more than a blind guess has not learned such text."""
 
 
-def choose(texts: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
-    """The first of ``texts`` that the model can read, and what to say about it.
+@dataclass(frozen=True)
+class Choice:
+    """A text, and those before it that were passed over: what the model lacks of each, and how
+    many nats a token it loses on it beyond a blind guess."""
+
+    text: str
+    passed: Sequence[tuple[str, Sequence[str], float]]
+
+    @property
+    def notes(self) -> list[str]:
+        """What to say about it, in the language in force."""
+        notes = [tr("text: {text} (give another after RUN)", text=self.text)]
+        for text, missing, beyond in self.passed:
+            if missing:
+                seldom = " ".join(dict.fromkeys(missing))
+                notes.append(
+                    tr(
+                        "the model has never seen {characters} of {text}",
+                        characters=seldom,
+                        text=text,
+                    )
+                )
+            elif beyond > BEYOND_BLIND:
+                notes.append(
+                    tr(
+                        "not {text}: the model finds it stranger than a blind guess would, by "
+                        "{more} nats a token",
+                        text=text,
+                        more=f"{beyond:.1f}",
+                    )
+                )
+        return notes
+
+
+def choose(texts: Sequence[str], writer: Writer) -> Choice:
+    """The first of ``texts`` that the model can read.
 
     It can if it has all characters, has learned text of that kind, and spells no character in
     bytes. The three in this order: where none will do, the text that lacks the smallest share of
@@ -29,20 +64,7 @@ def choose(texts: Sequence[str], writer: Writer) -> tuple[str, list[str]]:
         for text, missing, beyond in zip(texts, lacking, loss, strict=True)
     ]
     best = rank.index(min(rank))
-    notes = [tr("text: {text} (give another after RUN)", text=texts[best])]
-    for text, missing, beyond in zip(texts[:best], lacking, loss, strict=False):
-        if missing:
-            seldom = " ".join(dict.fromkeys(missing))
-            notes.append(
-                tr("the model has never seen {characters} of {text}", characters=seldom, text=text)
-            )
-        elif beyond > BEYOND_BLIND:
-            more = f"{beyond:.1f}"
-            notes.append(
-                tr("not {text}: the model finds it stranger than a blind guess would, by {more} "
-                   "nats a token", text=text, more=more)
-            )  # fmt: skip
-    return texts[best], notes
+    return Choice(texts[best], list(zip(texts[:best], lacking, loss, strict=False)))
 
 
 def unknown(text: str, writer: Writer) -> list[str]:

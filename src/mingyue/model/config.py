@@ -138,7 +138,9 @@ class ModelConfig(Settings):
         makes two such products for each of the forward pass. Attention counts all T columns of
         the square, as computed, not the half the mask leaves.
         """
-        attention = 2 * self.n_layer * T * self.n_head * self.head_width * (self.kind == "gpt")
+        attention = 0
+        if self.kind == "gpt":
+            attention = 2 * self.n_layer * T * self.n_head * self.head_width
         return 3 * 2 * (self.products + attention)
 
     @model_validator(mode="after")

@@ -80,12 +80,6 @@ class GPT(LanguageModel):
         wanted = ids.masked_fill(~hidden, IGNORED)
         return cross_entropy(x.flatten(0, 1), self.unembedding, wanted.flatten())
 
-    def nats(self, ids: Tensor, targets: Tensor) -> Tensor:
-        """The summed loss at the targets that count; where none is predicted, of masked ones."""
-        if self.config.causal:
-            return super().nats(ids, targets)
-        return self.masked_loss(ids, targets) * (targets != IGNORED).sum()
-
     def hidden(
         self, ids: Tensor, cache: Cache | None = None, *, masked: Tensor | None = None
     ) -> Tensor:
@@ -112,11 +106,6 @@ class GPT(LanguageModel):
     def context(self) -> int:
         """``block_size``: what lies further back, it does not see."""
         return self.config.block_size
-
-    @property
-    def unembedding(self) -> Tensor:
-        """The matrix [V, C] that turns a vector into scores: the head, or the token table."""
-        return self.embedding.weight if self.head is None else self.head.weight
 
     def view(self, start: int, T: int) -> View:
         """Who may see whom when T tokens follow ``start`` earlier ones."""

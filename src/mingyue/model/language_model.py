@@ -33,6 +33,7 @@ class LanguageModel(nn.Module):
     """Scores for the next token; a kind says how its ``hidden`` vectors come about."""
 
     embedding: Embedding  # the table it looks up in; an n-gram model has none
+    head: nn.Linear | None  # the table it scores with; None where that is the same one
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -65,8 +66,12 @@ class LanguageModel(nn.Module):
     def nats(self, ids: Tensor, targets: Tensor) -> Tensor:
         """The summed loss at the targets that count; ids, targets [B, T] → scalar.
 
-        Logits are the dearest part of a small model; targets that do not count get none.
+        Logits are the dearest part of a small model; targets that do not count get none. Where no
+        next token is predicted, each counts as the mean of what the model learns instead.
         """
+        if not self.predicts:
+            loss = self(ids, targets).loss
+            return loss * (targets != IGNORED).sum()
         counted = (targets != IGNORED).flatten()  # [B · T]
         x = self.hidden(ids).flatten(0, 1)[counted]  # [n, C]
         wanted = targets.flatten()[counted]  # [n]
@@ -86,8 +91,8 @@ class LanguageModel(nn.Module):
 
     @property
     def unembedding(self) -> Tensor:
-        """The matrix [V, C] that turns a vector into scores."""
-        raise NotImplementedError
+        """The matrix [V, C] that turns a vector into scores: the head, or the token table."""
+        return self.embedding.weight if self.head is None else self.head.weight
 
     def new_cache(self, batch: int, capacity: int | None = None) -> Cache:
         """What is to be kept of the past of ``batch`` sequences; empty."""

@@ -73,11 +73,6 @@ class Recurrent(LanguageModel):
         cache.length += ids.shape[1]
         return self.dropout(x)
 
-    @property
-    def unembedding(self) -> Tensor:
-        """The head, or the token table."""
-        return self.embedding.weight if self.head is None else self.head.weight
-
     def new_cache(self, batch: int, capacity: int | None = None) -> State:
         """A state that has seen nothing: zeros."""
         weight, config = self.embedding.weight, self.config

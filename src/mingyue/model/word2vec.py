@@ -90,11 +90,6 @@ class Word2Vec(LanguageModel):
         shares = chances / chances.sum()  # [V]
         return torch.stack([F.softplus(F.linear(row, self.company.weight)) @ shares for row in e])
 
-    def nats(self, ids: Tensor, targets: Tensor) -> Tensor:
-        """The loss of a pair times the targets that count; nats of pairs, not of the text."""
-        loss = self(ids, targets).loss
-        return loss * (targets != IGNORED).sum()
-
     def told(self, counts: Tensor) -> None:
         """How often each token comes in the text it will learn from, [V]."""
         self.frequencies.copy_(counts / counts.sum())

@@ -107,17 +107,17 @@ def _run(
     resume: bool,
 ) -> RunResult:
     """The run itself, in a folder that is ours alone."""
+    counted = recipe.model.get("kind") == "ngram"
+    if counted and resume:
+        raise UserError(
+            tr("{folder}: an n-gram model is counted in one go; begin a new run", folder=folder)
+        )
     dataset = _read(recipe, observer)
     if resume:
         _same_text(folder, dataset)
     cards = [device] if device.type == "cuda" else []
     # All that is random and all settings of torch are the caller's again when this is over.
     with torch.random.fork_rng(cards), deterministic():
-        counted = recipe.model.get("kind") == "ngram"
-        if counted and resume:
-            raise UserError(
-                tr("{folder}: an n-gram model is counted in one go; begin a new run", folder=folder)
-            )
         choices: list[Choice] = []
         if not resume and recipe.train.minutes is not None and not counted:
             passed = partial(_since, started)
@@ -196,13 +196,13 @@ def _layout(config: ModelConfig, observer: Observer) -> None:
     usual = ModelConfig(vocab_size=config.vocab_size)
     names = ("activation", "norm", "position", "rope", "qk_norm", "bias", "causal")
     kinds = [n for n in names if getattr(config, n) != getattr(usual, n)]
-    said = ", ".join(n if n == "rope" else f"{n} {str(getattr(config, n)).lower()}" for n in kinds)
+    said = [n if n == "rope" else f"{n} {str(getattr(config, n)).lower()}" for n in kinds]
     if config.kind != "gpt":
-        said = config.kind
+        said = [config.kind]
     observer.on_message(
         tr(
             "transformers has no layout for this model ({kinds}); the run opens in Mingyue only",
-            kinds=said or f"n_layer {config.n_layer}",
+            kinds=", ".join(said) or f"n_layer {config.n_layer}",
         )
     )
 

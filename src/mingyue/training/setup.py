@@ -102,7 +102,7 @@ def open_session(
 
     torch.manual_seed(config.seed)
     model = make_model(model_config)
-    if isinstance(model, Word2Vec):
+    if isinstance(model, Word2Vec) and found is None:  # a checkpoint holds them
         model.told(torch.from_numpy(frequencies(dataset.train, model_config.vocab_size)))
     _given_vectors(model, dataset, config, fresh=found is None, observer=observer)
     model.to(device)

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from mingyue.explain.choosing import Place, place, window, window_note
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
+from mingyue.explain.measures.neighbours import nearest
 from mingyue.explain.panels import Bars, Matrix, Table
 from mingyue.explain.subject import Subject, label
 from mingyue.language import tr
@@ -115,11 +116,10 @@ def neighbours(subject: Subject, id: int, k: int) -> tuple[Tensor, Tensor]:
 
     Unknown and padding stand for no text and are left out.
     """
-    table = F.normalize(subject.model.embedding.weight.float(), dim=1)  # [V, C]
-    cosine = table @ table[id]  # [V]
-    cosine[[id, *subject.tokenizer.never_sampled]] = -2.0
-    best = cosine.topk(min(k, len(cosine) - 1 - len(subject.tokenizer.never_sampled)))
-    return best.indices, best.values
+    table = subject.model.embedding.weight  # [V, C]
+    others = torch.ones(len(table), dtype=torch.bool, device=table.device)
+    others[[id, *subject.tokenizer.never_sampled]] = False
+    return nearest(table, id, others.nonzero()[:, 0], k)
 
 
 def patchworks(table: Tensor, k: int) -> float:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from mingyue.errors import UserError
 from mingyue.explain.measures.head_looks import looks
+from mingyue.explain.measures.neighbours import nearest
 from mingyue.explain.measures.sample import Sample, affordable, sample
 from mingyue.explain.subject import Subject
 from mingyue.generation.writer import load
@@ -55,7 +55,7 @@ def history(subject: Subject, token: int, k: int) -> History:
         at = replace(subject, writer=load(subject.folder, step=step, device=_device(subject)))
         logs = at.logits[:-1].double().log_softmax(dim=-1).cpu()  # [T - 1, V]
         chance.append(logs.gather(1, subject.ids[0, 1:, None])[:, 0].exp())
-        near.append(_nearest(at.model.embedding.weight, token, among, k))
+        near.append(nearest(at.model.embedding.weight.cpu(), token, among, k)[0].tolist())
         found = looks(at, text)
         score.append(found.score)
         even = found.even
@@ -79,13 +79,6 @@ def candidates(subject: Subject, token: int) -> Tensor:
         often = np.bincount(ids, minlength=len(often)) >= 10
     often[[token, tokenizer.end_id, *tokenizer.never_sampled]] = False
     return torch.from_numpy(np.flatnonzero(often))
-
-
-def _nearest(table: Tensor, token: int, among: Tensor, k: int) -> list[int]:
-    """The k of ``among`` whose vectors have the largest cosine with the token's."""
-    rows = F.normalize(table.float().cpu(), dim=1)  # [V, C]
-    cosine = rows[among] @ rows[token]  # [n]
-    return among[cosine.topk(min(k, len(among))).indices].tolist()
 
 
 def _device(subject: Subject) -> str:

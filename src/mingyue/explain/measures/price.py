@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from mingyue.explain.exhibit import Verdict
-from mingyue.explain.measures.racing import learning, runners, seconds, weights
+from mingyue.explain.measures.racing import learning, runners, seconds, spread, weights
 from mingyue.explain.panels import Curves, Panel, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
@@ -111,12 +111,8 @@ def pace_panels(found: Paces, repeats: int) -> list[Panel]:
                 ),
             ],
             rows=[
-                [length, *(_spread(runs[i]) for runs in found.speeds.values())]
+                [length, *(spread(runs[i], ",.0f") for runs in found.speeds.values())]
                 for i, length in enumerate(LENGTHS)
             ],
         ),
     ]
-
-
-def _spread(runs: np.ndarray) -> str:
-    return f"{np.median(runs):,.0f} ({runs.min():,.0f} – {runs.max():,.0f})"

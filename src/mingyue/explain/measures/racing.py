@@ -65,6 +65,12 @@ def learning(model: LanguageModel, rows: int, length: int) -> Callable[[], objec
     return learn
 
 
+def spread(runs: np.ndarray, form: str) -> str:
+    """The median, and how far apart the runs lie, each number written as ``form`` says."""
+    median, least, most = (format(n, form) for n in (np.median(runs), runs.min(), runs.max()))
+    return f"{median} ({least} – {most})"
+
+
 def seconds(computes: dict[str, Callable[[], object]], repeats: int) -> dict[str, np.ndarray]:
     """How long each takes, ``repeats`` times, ascending; they take turns, so that a busy moment
     of the machine meets all."""

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from mingyue.explain.exhibit import Verdict
-from mingyue.explain.measures.racing import reading, runners, seconds
+from mingyue.explain.measures.racing import reading, runners, seconds, spread
 from mingyue.explain.panels import Curves, Panel, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
@@ -70,7 +70,7 @@ def beside(subject: Subject, repeats: int) -> tuple[Verdict, list[Panel], str]:
                 *(f"{name}, {what}" for what in (tr("milliseconds"), tr("steps")) for name in pair),
             ],
             rows=[
-                [T, *(_spread(taken[i]) for taken in times.values()), *chains(layers, T)]
+                [T, *(spread(taken[i], ".2f") for taken in times.values()), *chains(layers, T)]
                 for i, T in enumerate(lengths)
             ],
         ),
@@ -110,7 +110,3 @@ def stepwise_gap(model: LanguageModel, T: int) -> float:
         steps.append(model.hidden(ids[:, t : t + 1], state))  # [1, 1, C]
     gap: Tensor = (model.hidden(ids) - torch.cat(steps, dim=1)).abs().max()
     return float(gap)
-
-
-def _spread(runs: np.ndarray) -> str:
-    return f"{np.median(runs):.2f} ({runs.min():.2f} – {runs.max():.2f})"

@@ -27,8 +27,8 @@ test: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/installed-dev
-	$(BIN)/ruff check src tests benchmarks hatch_build.py
-	$(BIN)/ruff format --check src tests benchmarks hatch_build.py
+	$(BIN)/ruff check src tests benchmarks scripts hatch_build.py
+	$(BIN)/ruff format --check src tests benchmarks scripts hatch_build.py
 	$(BIN)/lint-imports
 
 types: $(VENV)/installed-dev

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "mingyue"
 PYTHON = sorted(
     path
-    for folder in ("src", "tests", "benchmarks")
+    for folder in ("src", "tests", "benchmarks", "scripts")
     for path in (ROOT / folder).rglob("*.py")
     if "__pycache__" not in path.parts
 )

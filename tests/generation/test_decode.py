@@ -1,5 +1,7 @@
 """SPEC C1: the decoding loop equals scoring everything anew for each token."""
 
+from collections.abc import Sequence
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,6 +15,7 @@ from mingyue.generation.decode import Decoding, stream_seed
 from mingyue.generation.sampling import Sampling
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.model.step import Step
 from tests.model.configs import configs, lively
 
@@ -45,6 +48,19 @@ def slow_greedy(model: GPT, prompt: list[int], n: int) -> list[int]:
     return ids[len(prompt) :]
 
 
+def begun(
+    model: LanguageModel,
+    prompt: list[int],
+    ways: Sampling,
+    seeds: Sequence[int],
+    **options: Any,
+) -> Decoding:
+    """Streams after one prompt."""
+    decoding = Decoding(model, **options)
+    decoding.begin(prompt, ways, seeds)
+    return decoding
+
+
 def run(decoding: Decoding, n: int) -> dict[int, list[int]]:
     written: dict[int, list[int]] = {}
     for _ in range(n):
@@ -65,10 +81,10 @@ def test_cached_equals_uncached(config: ModelConfig, data: st.DataObject) -> Non
     n = data.draw(st.integers(1, min(20, room)))
     fast = Step(model) if data.draw(st.booleans()) else None
     with patch.object(decode, "_ROOM", data.draw(st.sampled_from([1, 3, 256]))):
-        decoding = Decoding(model, prompt, GREEDY, [0, 1], fast=fast)
+        decoding = begun(model, prompt, GREEDY, [0, 1], fast=fast)
     written = run(decoding, n)
     assert written[0] == written[1] == slow_greedy(model, prompt, n)
-    assert decoding.full == (config.position == "learned" and n == room)
+    assert decoding.full(0) == (config.position == "learned" and n == room)
 
 
 @settings(max_examples=20, deadline=None)
@@ -112,7 +128,7 @@ def test_a_stream_depends_on_its_seed_only(
     seeds: list[int], ways: Sampling, fast: Step | None, data: st.DataObject
 ) -> None:
     """Whoever else is in the batch, and whenever they end; across window moves."""
-    decoding = Decoding(MODEL, [0, 5], ways, seeds, fast=fast)
+    decoding = begun(MODEL, [0, 5], ways, seeds, fast=fast)
     ends = [data.draw(st.integers(1, 25)) for _ in seeds]
     written: list[list[int]] = [[] for _ in seeds]
     for _ in range(max(ends)):
@@ -121,7 +137,7 @@ def test_a_stream_depends_on_its_seed_only(
             if len(written[stream]) == ends[stream]:
                 decoding.end(stream)
     for seed, end, ids in zip(seeds, ends, written, strict=True):
-        assert ids == run(Decoding(MODEL, [0, 5], ways, [seed], fast=fast), end)[0]
+        assert ids == run(begun(MODEL, [0, 5], ways, [seed], fast=fast), end)[0]
 
 
 @pytest.mark.parametrize("position", ["rope", "alibi", "learned", "sinusoidal", "none"])
@@ -130,7 +146,7 @@ def test_the_fast_step_writes_the_same(position: str, ways: Sampling) -> None:
     model = lively(MODEL.config.changed(position=position))
     n = 15 if position == "learned" else 60
     plain, fast = (
-        run(Decoding(model, [0, 5], ways, range(4), fast=step), n) for step in (None, Step(model))
+        run(begun(model, [0, 5], ways, range(4), fast=step), n) for step in (None, Step(model))
     )
     assert plain == fast
 
@@ -138,24 +154,24 @@ def test_the_fast_step_writes_the_same(position: str, ways: Sampling) -> None:
 def test_chances_go_on_past_the_first_lot() -> None:
     """Streams of more tokens than are drawn at once are neither cut nor repeated."""
     flat = GPT(ModelConfig.checked(**SIZES))  # fresh weights: nearly uniform
-    ids = run(Decoding(flat, [0], Sampling(), [7]), 600)[0]
+    ids = run(begun(flat, [0], Sampling(), [7]), 600)[0]
     assert len(ids) == 600
     assert ids[:256] != ids[256:512]
     assert len(set(ids)) == 30
 
 
 def test_never_is_never() -> None:
-    ids = run(Decoding(MODEL, [0], Sampling(temperature=50), range(8), never=[1, 2, 3]), 60)
+    ids = run(begun(MODEL, [0], Sampling(temperature=50), range(8), never=[1, 2, 3]), 60)
     assert not {1, 2, 3} & {id for stream in ids.values() for id in stream}
 
 
 def test_repetition_penalty_forgets_nothing_but_what_it_may() -> None:
     strong = Sampling(temperature=0, repetition_penalty=100)
     flat = GPT(ModelConfig.checked(**SIZES)).eval()
-    ids = run(Decoding(flat, [0], strong, [0]), 14)[0]
+    ids = run(begun(flat, [0], strong, [0]), 14)[0]
     assert len({0, *ids}) == 15  # no token twice while there are others
-    free = run(Decoding(flat, [0], strong, [0], unpenalised=range(30)), 14)[0]
-    assert free == run(Decoding(flat, [0], GREEDY, [0]), 14)[0]
+    free = run(begun(flat, [0], strong, [0], unpenalised=range(30)), 14)[0]
+    assert free == run(begun(flat, [0], GREEDY, [0]), 14)[0]
 
 
 def test_streams_have_seeds_of_their_own() -> None:
@@ -166,7 +182,7 @@ def test_streams_have_seeds_of_their_own() -> None:
 
 def test_a_bidirectional_model_cannot_write() -> None:
     with pytest.raises(UserError, match="both directions"):
-        Decoding(GPT(MODEL.config.changed(causal=False)), [0], GREEDY, [0])
+        begun(GPT(MODEL.config.changed(causal=False)), [0], GREEDY, [0])
 
 
 def test_scores_that_are_no_numbers() -> None:
@@ -174,15 +190,15 @@ def test_scores_that_are_no_numbers() -> None:
     with torch.no_grad():
         broken.norm.weight[0] = float("nan")  # type: ignore[index]
     with pytest.raises(UserError, match="not numbers"):
-        Decoding(broken, [0], GREEDY, [0])
+        begun(broken, [0], GREEDY, [0])
 
 
 @pytest.mark.parametrize("position", ["rope", "sinusoidal", "learned"])
 def test_training_goes_on_after_writing(position: str) -> None:
     """Dropout is off while writing and on again after; gradients still flow."""
     model = GPT(ModelConfig.checked(**SIZES, position=position, dropout=0.5)).train()
-    first = run(Decoding(model, [0], GREEDY, [0]), 15)
-    assert first == run(Decoding(model, [0], GREEDY, [0]), 15)
+    first = run(begun(model, [0], GREEDY, [0]), 15)
+    assert first == run(begun(model, [0], GREEDY, [0]), 15)
     assert all(module.training for module in model.modules())
     ids = torch.zeros(1, 16, dtype=torch.long)
     loss = model(ids, ids).loss

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -58,7 +59,7 @@ def test_compiled_or_not_the_same_text() -> None:
     pytest.importorskip("numba")
     plain, compiled = (Writer(MODEL, BYTES, compile=which) for which in (False, True))
     for n in (1, 3):
-        asked = {"n": n, "seed": 5, "max_tokens": 60}
+        asked: dict[str, Any] = {"n": n, "seed": 5, "max_tokens": 60}
         assert plain.generate("ab", **asked) == compiled.generate("ab", **asked)
 
 

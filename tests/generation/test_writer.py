@@ -308,13 +308,13 @@ def test_samples_come_batch_by_batch_and_are_those_of_generate(
     whole = ROPE.generate("床前", n=7, seed=4, max_tokens=9)
     monkeypatch.setattr("mingyue.generation.writer._ROWS", 3)
     begun: list[int] = []
-    decoding = Decoding.__init__
+    begin = Decoding.begin
 
-    def counted(self: Decoding, model: Any, ids: Any, sampling: Any, seeds: Any, **more: Any):
+    def counted(self: Decoding, ids: Any, sampling: Any, seeds: Any, guides: Any) -> list[int]:
         begun.append(len(seeds))
-        decoding(self, model, ids, sampling, seeds, **more)
+        return begin(self, ids, sampling, seeds, guides)
 
-    monkeypatch.setattr(Decoding, "__init__", counted)
+    monkeypatch.setattr(Decoding, "begin", counted)
     samples = ROPE.samples("床前", n=7, seed=4, max_tokens=9)
     first = [next(samples) for _ in range(3)]
     assert begun == [3]
@@ -335,13 +335,8 @@ def test_the_copy_that_writes_is_made_once_and_follows_the_weights() -> None:
         made.model.unembedding.neg_()
     assert made.fast_step() is not step
     assert made.generate("床前", temperature=0) != before
-    plain = Decoding(
-        made.model,
-        [CHARACTERS.end_id, *CHARACTERS.encode("床前")],
-        Sampling(temperature=0),
-        [0],
-        never=never_written(made.model.config, CHARACTERS),
-    )
+    plain = Decoding(made.model, never=never_written(made.model.config, CHARACTERS))
+    plain.begin([CHARACTERS.end_id, *CHARACTERS.encode("床前")], Sampling(temperature=0), [0])
     wanted: list[int] = []
     while len(wanted) < 16 and CHARACTERS.end_id not in wanted:
         wanted += plain.step().values()

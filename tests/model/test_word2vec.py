@@ -7,7 +7,6 @@ import torch
 
 from mingyue.errors import UserError
 from mingyue.generation.decode import Decoding
-from mingyue.generation.sampling import Sampling
 from mingyue.model.config import ModelConfig
 from mingyue.model.loss import IGNORED
 from mingyue.model.word2vec import Word2Vec
@@ -102,4 +101,4 @@ def test_those_with_the_same_company_become_alike():
 
 def test_it_does_not_write():
     with pytest.raises(UserError, match="cannot write"):
-        Decoding(model(), [1], Sampling(), [0])
+        Decoding(model())

@@ -38,13 +38,13 @@ class Form(Settings):
                 return None
             raise UserError(
                 tr(
-                    "precision {precision} is for a model on the CPU in fp32, which this one "
+                    "precision {precision} is for a GPT on the CPU in fp32, which this model "
                     "is not",
                     precision=self.precision,
                 )
                 if self.precision != "fp32"
                 else tr(
-                    "compiling to write is for a model on the CPU in fp32, which this one is not"
+                    "compiling to write is for a GPT on the CPU in fp32, which this model is not"
                 )
             )
         if self.compile and self.precision not in ("fp32", "int8"):

@@ -6,6 +6,7 @@ or left out as the caller chose; only blanks, which a vocabulary of verse lacks 
 means as content, are left out in any case. Nothing is changed in silence: notes say what was done.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,10 @@ Unknown = Literal["refuse", "drop"]
 
 # Zero-width spaces and joiners and the byte order mark: nobody sees them, copying brings them in.
 _ZERO_WIDTH = frozenset("\u200b\u200c\u200d\u2060\ufeff")
+
+
+MANY = 8
+"""Characters that are named; of more only the first."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,13 @@ def prepare(text: str, tokenizer: Tokenizer, config: ModelConfig, unknown: Unkno
                 tr(
                     "the model has never seen {characters}; change the prompt, "
                     'or have them left out (--unknown drop; unknown="drop" in Python)',
-                    characters=" ".join(map(_shown, strange)),
+                    characters=listed(strange),
                 )
             )
         text = _without(text, strange)
         dropped += strange
     if dropped:
-        shown = " ".join(map(_shown, dropped))
+        shown = listed(dropped)
         notes.append(tr("left out of the prompt, as unknown: {characters}", characters=shown))
     ids = [tokenizer.end_id, *tokenizer.encode(text)]
     if config.kind == "gpt" and len(ids) > config.block_size:
@@ -80,6 +85,14 @@ def prepare(text: str, tokenizer: Tokenizer, config: ModelConfig, unknown: Unkno
             )
         notes.append(tr("the prompt has {tokens} tokens; the model sees the last {limit}", **sizes))
     return Prompt(text, ids, notes)
+
+
+def listed(characters: Sequence[str]) -> str:
+    """Characters for a message; of many the first few, and how many more there are."""
+    shown = " ".join(map(_shown, characters[:MANY]))
+    if len(characters) <= MANY:
+        return shown
+    return tr("{characters} … ({n} more)", characters=shown, n=len(characters) - MANY)
 
 
 def _blank(character: str) -> bool:

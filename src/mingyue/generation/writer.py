@@ -8,17 +8,17 @@ the characters the vocabulary has; what was changed is said in the notes of the 
 """
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
 from mingyue.errors import UserError
-from mingyue.generation.decode import stream_seed
+from mingyue.generation.decode import Guide, stream_seed
 from mingyue.generation.form import Form
 from mingyue.generation.prompt import Prompt, Unknown, prepare
 from mingyue.generation.sampling import Sampling
-from mingyue.generation.writing import Completion, Request, Writing
+from mingyue.generation.writing import Completion, Request, Start, Writing
 from mingyue.interop.run_folder import load_model
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
@@ -81,7 +81,7 @@ class Writer:
 
     def generate(
         self,
-        prompt: str = "",
+        prompt: str | Sequence[str] = "",
         *,
         n: int = 1,
         max_tokens: int | None = None,
@@ -95,8 +95,10 @@ class Writer:
         seed: int | None = None,
         stop: str | Sequence[str] = (),
         unknown: Unknown = "refuse",
+        probabilities: int | None = None,
+        best: bool = False,
     ) -> list[Completion]:
-        """Write ``n`` samples that go on after ``prompt``.
+        """Write ``n`` samples that go on after ``prompt``, or after each of several prompts.
 
         Each ends with the model's end token, a ``stop`` string (left out), or after
         ``max_tokens`` new tokens, by default as many as the context holds (``block_size``), at
@@ -104,9 +106,12 @@ class Writer:
         the window moves on.
 
         ``temperature`` 0 takes the likeliest token each time. ``logit_bias`` goes by id or by
-        the text of a single token. For equal ``seed`` the samples are equal; sample *i* does not
-        depend on ``n``. Prompt characters that the vocabulary lacks even in another form are an
-        error, or left out if ``unknown`` is "drop".
+        the text of a single token. For equal ``seed`` the samples are equal; sample *i* of a
+        prompt depends neither on ``n`` nor on the other prompts. ``probabilities`` tells the
+        model's own probability of each token, and so many alternatives. ``best`` puts the samples
+        of each prompt in order, those with the highest mean log-probability first. Prompt
+        characters that the vocabulary lacks even in another form are an error, or left out if
+        ``unknown`` is "drop".
 
         Raises:
             UserError: a value out of range, unknown characters, a prompt too long for learned
@@ -126,12 +131,20 @@ class Writer:
             seed=seed,
             stop=stop,
             unknown=unknown,
+            probabilities=0 if best and probabilities is None else probabilities,
         )
-        return list(samples)
+        written = list(samples)
+        if best:  # sorted is stable: the prompts stay in order
+            written = [
+                done
+                for i in range(0, len(written), n)
+                for done in sorted(written[i : i + n], key=lambda done: -(done.logprob or 0.0))
+            ]
+        return written
 
     def samples(
         self,
-        prompt: str = "",
+        prompt: str | Sequence[str] = "",
         *,
         n: int = 1,
         max_tokens: int | None = None,
@@ -145,6 +158,7 @@ class Writer:
         seed: int | None = None,
         stop: str | Sequence[str] = (),
         unknown: Unknown = "refuse",
+        probabilities: int | None = None,
     ) -> Iterator[Completion]:
         """What ``generate`` gives for the same values, each batch as soon as it is written.
 
@@ -156,15 +170,19 @@ class Writer:
         sampling = self._sampling(
             temperature, top_k, top_p, min_p, typical_p, repetition_penalty, logit_bias
         )
-        request = Request.of(n, max_tokens, seed, stop, unknown)
-        ready = prepare(prompt, self.tokenizer, self.model.config, request.unknown)
-        first = secrets.randbelow(2**32) if request.seed is None else request.seed
-
-        def batch(start: int) -> Writing:
-            seeds = [stream_seed(first, i) for i in range(start, min(start + _ROWS, request.n))]
-            return self._writing(ready, sampling, seeds, request)
-
-        return _in_batches(batch(0), (batch(start) for start in range(_ROWS, request.n, _ROWS)))
+        request = Request.of(
+            n=n,
+            max_tokens=max_tokens,
+            seed=seed,
+            stop=stop,
+            unknown=unknown,
+            probabilities=probabilities,
+        )
+        ready = [
+            prepare(each, self.tokenizer, self.model.config, request.unknown)
+            for each in ([prompt] if isinstance(prompt, str) else prompt)
+        ]
+        return self.written(((each, None) for each in ready for _ in range(n)), sampling, request)
 
     def stream(
         self,
@@ -192,16 +210,28 @@ class Writer:
         sampling = self._sampling(
             temperature, top_k, top_p, min_p, typical_p, repetition_penalty, logit_bias
         )
-        request = Request.of(1, max_tokens, seed, stop, unknown)
+        request = Request.of(max_tokens=max_tokens, seed=seed, stop=stop, unknown=unknown)
         ready = prepare(prompt, self.tokenizer, self.model.config, request.unknown)
-        first = secrets.randbelow(2**32) if request.seed is None else request.seed
-        return _streamed(self._writing(ready, sampling, [first], request))
+        start = Start(ready, [_seed(request)])
+        return _streamed(self._writing([start], sampling, request))
 
-    def _writing(
-        self, prompt: Prompt, sampling: Sampling, seeds: Sequence[int], request: Request
-    ) -> Writing:
-        fast = self.fast_step(len(seeds), request.max_tokens or 0)
-        return Writing(self.model, self.tokenizer, fast, prompt, sampling, seeds, request)
+    def written(
+        self,
+        samples: Iterable[tuple[Prompt, Guide | None]],
+        sampling: Sampling,
+        request: Request,
+    ) -> Iterator[Completion]:
+        """Samples, each with its prompt and guide, ``request.n`` of each prompt in a row; the
+        first batch has begun when this returns, so that its errors have been told."""
+        alike = self._form.compile is True  # the compiled step has no room for unequal prompts
+        first, batches = _seed(request), _batches(samples, request.n, alike)
+        begun = (self._writing(_starts(batch, first), sampling, request) for batch in batches)
+        return _in_batches(next(begun), begun)
+
+    def _writing(self, starts: Sequence[Start], sampling: Sampling, request: Request) -> Writing:
+        n = sum(len(start.seeds) for start in starts)
+        fast = self.fast_step(n, request.max_tokens or 0)
+        return Writing(self.model, self.tokenizer, fast, starts, sampling, request)
 
     def _sampling(
         self,
@@ -234,6 +264,34 @@ class Writer:
                 tr("logit_bias: {token} is not one token of this vocabulary", token=repr(token))
             )
         return ids[0]
+
+
+_Numbered = tuple[int, Prompt, Guide | None]
+"""A sample: which of its prompt's it is, the prompt, the guide."""
+
+
+def _batches(
+    samples: Iterable[tuple[Prompt, Guide | None]], n: int, alike: bool
+) -> Iterator[list[_Numbered]]:
+    """``_ROWS`` at a time; ``alike``: only prompts of equal length together."""
+    numbered = ((i % n, prompt, guide) for i, (prompt, guide) in enumerate(samples))
+    for _, group in groupby(numbered, key=lambda sample: len(sample[1].ids) if alike else 0):
+        while batch := list(islice(group, _ROWS)):
+            yield batch
+
+
+def _starts(batch: list[_Numbered], seed: int) -> list[Start]:
+    """Those with the same prompt begin together."""
+    starts = []
+    for _, group in groupby(batch, key=lambda sample: id(sample[1])):
+        same = list(group)
+        guides = [guide for _, _, guide in same if guide is not None]
+        starts.append(Start(same[0][1], [stream_seed(seed, i) for i, _, _ in same], guides or None))
+    return starts
+
+
+def _seed(request: Request) -> int:
+    return secrets.randbelow(2**32) if request.seed is None else request.seed
 
 
 def _streamed(writing: Writing) -> Iterator[str | Completion]:

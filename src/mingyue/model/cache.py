@@ -5,6 +5,7 @@ mask forbids them to see the newcomer. So they are computed once and kept, and e
 costs one row instead of a whole triangle.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Protocol, Self
 
@@ -21,6 +22,10 @@ class Cache(Protocol):
 
     def pick(self, rows: Sequence[int], capacity: int) -> Self:
         """A copy with these rows of the batch, and another capacity."""
+        ...
+
+    def joined(self, other: Self, capacity: int) -> Self:
+        """The rows of both in one batch, though they may have read unequal numbers of tokens."""
         ...
 
     def to(self, dtype: torch.dtype) -> Self:
@@ -69,6 +74,10 @@ class KVCache:
 
     All layers share one piece of memory, ``both`` [layers, B, 2·Hkv, capacity, D], so that a
     compiled step finds them in one place.
+
+    Rows that have read unequal numbers of tokens lie flush right: the newest tokens of all are
+    in one slot, and ``first`` [B] is the slot where each row begins. What lies before it must
+    not be seen (``veil``). None: all begin in slot 0.
     """
 
     def __init__(
@@ -84,16 +93,57 @@ class KVCache:
         self.both = torch.zeros(shape, device=device, dtype=dtype)
         self.layers = [LayerCache(both) for both in self.both]
         self.length = 0
+        self.first: Tensor | None = None
 
     def pick(self, rows: Sequence[int], capacity: int) -> "KVCache":
         """A copy with these rows of the batch, and another capacity."""
-        old = self.both
-        new = KVCache(self._config, len(rows), capacity, old.device, old.dtype)
-        new.length = self.length
-        for layer, before in zip(new.layers, self.layers, strict=True):
-            n = before.length
-            layer.append(before.keys[rows, :, :n], before.values[rows, :, :n])
+        return self._gather([(self, list(rows))], capacity)
+
+    def joined(self, other: "KVCache", capacity: int) -> "KVCache":
+        """The rows of both in one batch, flush right."""
+        parts = [(cache, list(range(cache.both.shape[1]))) for cache in (self, other)]
+        return self._gather(parts, capacity)
+
+    def _gather(self, parts: "list[tuple[KVCache, list[int]]]", capacity: int) -> "KVCache":
+        """These rows of these caches; slots that no row uses any more are dropped."""
+        own = [cache.lengths(rows) for cache, rows in parts]  # tokens that each row has read
+        lengths = torch.cat(own)
+        longest = int(lengths.max())
+        new = KVCache(self._config, len(lengths), capacity, self.both.device, self.both.dtype)
+        row = 0
+        for (cache, rows), tokens in zip(parts, own, strict=True):
+            n = int(tokens.max())
+            kept = cache.both[:, rows, :, cache.length - n : cache.length]
+            new.both[:, row : row + len(rows), :, longest - n : longest] = kept
+            row += len(rows)
+        new.truncate(longest)
+        if int(lengths.min()) < longest:
+            new.first = longest - lengths
         return new
+
+    def lengths(self, rows: list[int]) -> Tensor:
+        """How many tokens these rows have read, int64 [rows]."""
+        if self.first is None:
+            return torch.full((len(rows),), self.length, device=self.both.device)
+        return self.length - self.first[rows]
+
+    def places(self, T: int) -> Tensor | None:
+        """The positions [B, T] of the next T tokens of each row; None: all rows are equal."""
+        if self.first is None:
+            return None
+        slots = torch.arange(self.length, self.length + T, device=self.first.device)
+        return slots - self.first[:, None]
+
+    def veil(self, T: int) -> Tensor | None:
+        """What is added to the scores of S slots, T new ones among them: −∞ before a row begins,
+        [B, 1, 1, S]; None: there is nothing to hide."""
+        if self.first is None:
+            return None
+        slots = torch.arange(self.length + T, device=self.first.device)
+        before = slots < self.first[:, None]  # [B, S]
+        return torch.zeros_like(before, dtype=torch.float).masked_fill_(before, -math.inf)[
+            :, None, None
+        ]
 
     def to(self, dtype: torch.dtype) -> "KVCache":
         """This cache itself, its keys and values in another type from now on."""

@@ -21,6 +21,7 @@ from mingyue.model.norm import make_norm
 from mingyue.model.position import (
     LearnedPosition,
     RotaryPosition,
+    Rotation,
     SinusoidalPosition,
     alibi_slopes,
 )
@@ -93,9 +94,9 @@ class GPT(LanguageModel):
         if masked is not None:
             x = torch.where(masked[..., None], self.mask, x)
         if isinstance(self.position, LearnedPosition | SinusoidalPosition):
-            x = x + self.position(start, T)  # [T, C] added to every row of the batch
+            x = x + self.placed(start, T, cache)  # [T, C] added to every row of the batch
         x = self.dropout(x)
-        view = self.view(start, T)
+        view = self.view(start, T, cache)
         for layer, block in enumerate(self.blocks):
             x = block(x, view, cache.layers[layer] if cache is not None else None)
         if cache is not None:
@@ -107,17 +108,43 @@ class GPT(LanguageModel):
         """``block_size``: what lies further back, it does not see."""
         return self.config.block_size
 
-    def view(self, start: int, T: int) -> View:
-        """Who may see whom when T tokens follow ``start`` earlier ones."""
-        config, S = self.config, start + T
-        rotation = self.position(start, T) if isinstance(self.position, RotaryPosition) else None
-        if config.position == "alibi":
-            return View(alibi_bias(self.slopes, T, S, config.causal), False, rotation)
-        if not config.causal or T == 1:  # a last token alone may see everything
-            return View(None, False, rotation)
-        if start == 0:
+    def placed(self, start: int, T: int, cache: KVCache | None = None) -> Tensor:
+        """The vectors of positions ``start`` to ``start + T``, [T, C]; [B, T, C] where the rows
+        of the cache have read unequal numbers of tokens."""
+        assert isinstance(self.position, LearnedPosition | SinusoidalPosition)
+        places = cache.places(T) if cache is not None else None
+        if places is None:
+            return self.position(start, T)
+        return self.position(0, int(places.max()) + 1)[places]
+
+    def turns(self, start: int, T: int, cache: KVCache | None = None) -> Rotation | None:
+        """The same for RoPE: how far each is turned, [T, R] or [B, 1, T, R]."""
+        if not isinstance(self.position, RotaryPosition):
+            return None
+        places = cache.places(T) if cache is not None else None
+        if places is None:
+            return self.position(start, T)
+        turn = self.position(0, int(places.max()) + 1)
+        return Rotation(turn.cos[places][:, None], turn.sin[places][:, None])
+
+    def view(self, start: int, T: int, cache: KVCache | None = None) -> View:
+        """Who may see whom when T tokens follow ``start`` earlier ones, those of ``cache``."""
+        config, S, rotation = self.config, start + T, self.turns(start, T, cache)
+        veil = cache.veil(T) if cache is not None else None
+        if veil is not None:
+            bias = self._bias(T, S)
+            return View(veil if bias is None else veil + bias, False, rotation)
+        if start == 0 and T > 1 and config.causal and config.position != "alibi":
             return View(None, True, rotation)
-        return View(causal_bias(T, S, self.embedding.weight.device), False, rotation)
+        return View(self._bias(T, S), False, rotation)
+
+    def _bias(self, T: int, S: int) -> Tensor | None:
+        """What the scores of T queries and S keys are changed by, [H or 1, T, S]."""
+        if self.config.position == "alibi":
+            return alibi_bias(self.slopes, T, S, self.config.causal)
+        if not self.config.causal or T == 1:  # a last token alone may see everything
+            return None
+        return causal_bias(T, S, self.embedding.weight.device)
 
     def new_cache(self, batch: int, capacity: int | None = None) -> KVCache:
         """An empty KV cache for ``batch`` sequences of up to ``capacity`` (block_size) tokens."""

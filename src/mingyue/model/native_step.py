@@ -66,7 +66,7 @@ class NativeStep(Step):
 
     @torch.inference_mode()
     def __call__(self, ids: Tensor, cache: Cache) -> Tensor:
-        assert isinstance(cache, KVCache)
+        assert isinstance(cache, KVCache) and cache.first is None
         model, start = self._model, cache.length
         x = F.embedding(ids, model.embedding.weight)  # [B, C]
         cos = sin = x[0, :0]

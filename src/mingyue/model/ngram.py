@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from mingyue.model.cache import Cache
 from mingyue.model.config import ModelConfig
@@ -29,7 +30,10 @@ from mingyue.model.loss import IGNORED
 
 
 class Recent:
-    """The last n − 1 tokens of each sequence, [B, at most n − 1]; all that is remembered."""
+    """The last n − 1 tokens of each sequence, [B, at most n − 1]; all that is remembered.
+
+    Before the beginning of a sequence that is shorter than another stands −1, which no context has.
+    """
 
     def __init__(self, tokens: Tensor):
         self.tokens, self.length = tokens, 0
@@ -38,6 +42,15 @@ class Recent:
         """A copy with these rows."""
         new = Recent(self.tokens[rows])
         new.length = self.length
+        return new
+
+    def joined(self, other: "Recent", capacity: int) -> "Recent":
+        """The rows of both, flush right."""
+        both = self.tokens, other.tokens
+        width = max(tokens.shape[1] for tokens in both)
+        rows = [F.pad(tokens, (width - tokens.shape[1], 0), value=-1) for tokens in both]
+        new = Recent(torch.cat(rows))
+        new.length = max(self.length, other.length)
         return new
 
     def to(self, dtype: torch.dtype) -> "Recent":
@@ -136,7 +149,8 @@ class Ngram(LanguageModel):
             for level in range(1, n):  # the token n − 1 − level places back
                 back = n - 1 - level
                 token = torch.roll(ids, back, dims=1)
-                node = self._index(level, node * self.config.vocab_size + token, node >= 0)
+                there = (node >= 0) & (token >= 0)
+                node = self._index(level, node * self.config.vocab_size + token, there)
             node[:, : n - 2] = -1  # too near the beginning
             nodes.append(node)
         return nodes

@@ -39,6 +39,13 @@ class State:
         new.length = self.length
         return new
 
+    def joined(self, other: "State", capacity: int) -> "State":
+        """The rows of both; how much each has read does not matter to a state."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        new = State([torch.cat(pair, dim=1) for pair in pairs])
+        new.length = max(self.length, other.length)
+        return new
+
     def to(self, dtype: torch.dtype) -> "State":
         """This state itself, its numbers in another type from now on."""
         self.parts = tuple(part.to(dtype) for part in self.parts)

@@ -26,7 +26,7 @@ from mingyue.model.gpt import GPT
 from mingyue.model.language_model import LanguageModel
 from mingyue.model.norm import RMSNorm
 from mingyue.model.packed import Multiply, Precision, pack, vector_type
-from mingyue.model.position import LearnedPosition, RotaryPosition, SinusoidalPosition
+from mingyue.model.position import LearnedPosition, SinusoidalPosition
 
 Normed = Callable[[Tensor], Tensor]
 """A norm over the last dimension."""
@@ -36,9 +36,9 @@ Normed = Callable[[Tensor], Tensor]
 class Here:
     """What all layers share: where the new token stands, and how far from the others."""
 
-    cos: Tensor | None  # [R], RoPE only
-    sin: Tensor | None  # [R], the first half negative, see ``_turned``
-    bias: Tensor | None  # [1, Hkv, G, S], ALiBi only: added to the scores
+    cos: Tensor | None  # [R], RoPE only; [B, 1, R] where the streams are of unequal length
+    sin: Tensor | None  # the same, the first half negative, see ``_turned``
+    bias: Tensor | None  # [1 or B, Hkv, G, S], added to the scores: ALiBi, or slots not to be seen
 
 
 class Step:
@@ -82,25 +82,27 @@ class Step:
         model, start = self._model, cache.length
         x = F.embedding(ids, model.embedding.weight)  # [B, C]
         if isinstance(model.position, LearnedPosition | SinusoidalPosition):
-            x = x + model.position(start, 1)
-        here = self._here(start)
+            x = x + model.placed(start, 1, cache).squeeze(-2)  # [1, C] or [B, C]
+        here = self._here(start, cache)
         for block, layer in zip(self._blocks, cache.layers, strict=True):
             x = block(x, here, layer)
         cache.length += 1
         return self._head(self._norm(x)).float()
 
-    def _here(self, start: int) -> Here:
+    def _here(self, start: int, cache: KVCache) -> Here:
         model = self._model
-        cos = sin = bias = None
-        if isinstance(model.position, RotaryPosition):
-            turn = model.position(start, 1)
-            cos, sin = turn.cos[0].to(self.dtype), turn.sin[0].to(self.dtype)  # [R]
-            half = sin.shape[0] // 2
-            sin = torch.cat((-sin[:half], sin[half:]))
+        cos = sin = None
+        if (turn := model.turns(start, 1, cache)) is not None:
+            cos = turn.cos.squeeze(-2).to(self.dtype)  # [R] or [B, 1, R]
+            left, right = turn.sin.squeeze(-2).to(self.dtype).chunk(2, dim=-1)
+            sin = torch.cat((-left, right), dim=-1)
+        bias = cache.veil(1)
+        bias = None if bias is None else bias.to(self.dtype)
         if model.config.position == "alibi":
             distance = torch.arange(start, -1, -1)  # [S]
-            bias = -(model.slopes[:, None] * distance).to(self.dtype)  # [H, S]
-            bias = bias.view(1, model.config.kv_heads, -1, start + 1)
+            fall = -(model.slopes[:, None] * distance).to(self.dtype)  # [H, S]
+            fall = fall.view(1, model.config.kv_heads, -1, start + 1)
+            bias = fall if bias is None else fall + bias
         return Here(cos, sin, bias)
 
 
@@ -146,7 +148,7 @@ class _Block:
 
 def _turn(x: Tensor, cos: Tensor, sin: Tensor) -> None:
     """RoPE on [B, heads, D], in place: halves swapped, signs already in ``sin``."""
-    R = cos.shape[0]
+    R = cos.shape[-1]
     if x.shape[-1] != R:
         x = x.narrow(-1, 0, R)
     swapped = x.roll(R // 2, -1)

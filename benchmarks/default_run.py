@@ -38,8 +38,8 @@ def main() -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - begun
 
-    data = prepare(open_corpus("tang"), None)
     writer = mingyue.load(asked.out)
+    data = prepare(open_corpus("tang"), writer.tokenizer)
     loss = evaluate(writer.model, data.val, end_id=data.tokenizer.end_id)
     poems = writer.generate(n=asked.samples, seed=1, temperature=0.8, max_tokens=400)
     even = sum(is_even(poem.text) for poem in poems) / len(poems)

@@ -41,7 +41,7 @@ def main() -> None:
             folder = asked.out / name
             shutil.rmtree(folder, ignore_errors=True)
             command = [sys.executable, "-m", "mingyue", "train", asked.source, "--model", *kind]
-            command += ["--minutes", str(asked.minutes), "--out", str(folder)]
+            command += ["--minutes", str(asked.minutes), "--out", str(folder), "--no-headings"]
             begun = time.perf_counter()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             seconds = time.perf_counter() - begun

@@ -189,7 +189,11 @@ def measure(trial: Trial, english: Path | None) -> dict[str, object]:
             source,
             out,
             model=shape,
-            data={"val_fraction": held_out, "documents": "blank" if tiny else "auto"},
+            data={
+                "val_fraction": held_out,
+                "documents": "blank" if tiny else "auto",
+                "headings": False,
+            },
             config={
                 "steps": steps,
                 "batch_size": trial.batch_size,

@@ -1,8 +1,9 @@
 """Every message has its Chinese, with the same placeholders, and no translation is left over.
 
-The source is walked as a syntax tree: the first argument of every ``tr(…)`` must be a literal,
-for otherwise nobody could know what there is to translate. Two kinds of words become output as
-data instead: descriptions of exhibits' knobs and names of their pages (``language.translated``).
+The source is walked as a syntax tree: the first argument of every ``tr(…)`` and ``Message(…)``
+must be a literal, for otherwise nobody could know what there is to translate. Two kinds of words
+become output as data instead: descriptions of exhibits' knobs and names of their pages
+(``language.translated``).
 """
 
 import ast
@@ -26,7 +27,7 @@ def _calls(file: Path) -> Iterator[ast.Call]:
         if isinstance(node, ast.Call):
             name = node.func
             called = name.id if isinstance(name, ast.Name) else getattr(name, "attr", "")
-            if called == "tr":
+            if called in ("tr", "Message"):
                 yield node
 
 
@@ -95,7 +96,7 @@ def test_messages_are_literals(file: Path):
     for call in _calls(file):
         first = call.args[0] if len(call.args) == 1 else None
         literal = isinstance(first, ast.Constant) and isinstance(first.value, str)
-        assert literal, f"{file.name}:{call.lineno}: tr() takes one literal, the rest by name"
+        assert literal, f"{file.name}:{call.lineno}: takes one literal, the rest by name"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))

@@ -11,11 +11,11 @@ placeholders. The language is chosen once, by ``use()``, or else by the locale.
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self
 
 Language = Literal["en", "zh"]
 
@@ -63,6 +63,37 @@ def translated(words: str) -> str:
     collects what it knows to become output, see ``tests/test_translations.py``.
     """
     return _chinese().get(words, words) if current() == "zh" else words
+
+
+class Message:
+    """What ``tr`` would say, not said yet: the English with its values apart.
+
+    Words that go into a file are kept so, for who opens it later may read the other language.
+    As text (``str``, ``format``) it is in the language in force.
+    """
+
+    def __init__(self, message: str, /, **values: object):
+        self.message = message
+        self.values = {name: v if isinstance(v, int) else str(v) for name, v in values.items()}
+
+    def __str__(self) -> str:
+        words = translated(self.message)
+        return words.format(**self.values) if self.values else words
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.message)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"message": self.message, "values": self.values}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Undo ``to_json``; TypeError or KeyError for anything else."""
+        return cls(saved["message"], **saved["values"])
 
 
 @cache

@@ -7,6 +7,7 @@ import pytest
 
 from mingyue.data import prepare
 from mingyue.errors import UserError
+from mingyue.language import Message
 from mingyue.text.document import Document
 
 from .corpora import HAN, Memory, poems, sides
@@ -61,7 +62,7 @@ def test_what_is_wrong_with_a_held_out_text_is_said(own_cache: Path) -> None:
     class Warning(Memory):
         def __iter__(self):
             yield from super().__iter__()
-            self.report.warn("mind the gap")
+            self.report.warn(Message("mind the gap"))
 
     class Shifting(Memory):
         def __iter__(self):

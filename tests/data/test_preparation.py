@@ -184,6 +184,8 @@ def test_a_ready_tokenizer_is_used() -> None:
     dataset = prepare(Memory(["明月光"]), tokenizer)
     assert dataset.train.document(0).tolist() == [3, 4, tokenizer.unk_id, tokenizer.end_id]
     assert dataset.split.train_unknown == 1
+    strange = prepare(Memory(["風花雪"]), tokenizer, val_fraction=0)
+    assert any("3 characters (100%)" in line for line in strange.lines())
 
 
 def test_bpe_is_learnt_from_the_training_side(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mingyue.language import use
+from mingyue.language import Message, use
 from mingyue.text import cleaning as c
 from mingyue.text.cleaning import RawPoem, clean
 from mingyue.text.report import Report
@@ -146,8 +146,8 @@ def test_the_report_says_it_in_words(language: str) -> None:
         report = Report()
         list(clean([RawPoem(QUATRAIN), RawPoem(QUATRAIN)], report))
         report.encodings.update(["utf-8", "gb18030", "utf-8"])
-        report.warn("w")
-        report.warn("w")
+        report.warn(Message("w"))
+        report.warn(Message("w"))
         lines = report.lines()
         happened = [step for step, touched in report.cleaning.items() if touched]
         assert happened == ["raw poems", "duplicates"]

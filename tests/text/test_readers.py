@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mingyue.errors import UserError
+from mingyue.language import Message
 from mingyue.text import readers, stream
 from mingyue.text.corpus import open_corpus
 from mingyue.text.document import Document
@@ -98,7 +99,7 @@ def test_many_short_blocks_get_advice(tmp_path: Path) -> None:
     poems = "\n\n".join(f"{i}床前明月光，\n疑是地上霜。" for i in range(30))
     corpus = open_corpus(put(tmp_path / "a.txt", poems))
     assert sum(1 for _ in corpus) == 1
-    assert any("--documents blank" in warning for warning in corpus.report.warnings)
+    assert any("--documents blank" in str(warning) for warning in corpus.report.warnings)
     prose = "\n\n".join("很长的一段。" * 100 for _ in range(30))
     corpus = open_corpus(put(tmp_path / "b.txt", prose))
     assert sum(1 for _ in corpus) == 1
@@ -111,7 +112,8 @@ def test_a_text_field_for_a_text_file_is_said_to_do_nothing(tmp_path: Path) -> N
     for source, said in ((tmp_path, 1), (tmp_path / "a.txt", 1), (tmp_path / "b.jsonl", 0)):
         corpus = open_corpus(source, text_field="foo")
         assert list(corpus)
-        assert corpus.report.warnings == ["--text-field has no effect on text files"] * said
+        warning = Message("--text-field has no effect on text files")
+        assert corpus.report.warnings == [warning] * said
     corpus = open_corpus(tmp_path / "a.txt")
     assert list(corpus) and not corpus.report.warnings
 
@@ -249,7 +251,7 @@ def test_a_folder_is_read_in_order(tmp_path: Path) -> None:
     assert [d.text for d in corpus] == ["戊", "甲乙丙丁，天地玄黃。", "丙", "乙", "丁"]
     assert corpus.report.encodings == {"utf-8": 4, "gb18030": 1}
     assert corpus.report.documents == 5
-    [warning] = corpus.report.warnings
+    [warning] = map(str, corpus.report.warnings)
     assert "3 files" in warning
     assert all(name in warning for name in ("empty.txt", "old.txt", "picture.png"))
 
@@ -259,7 +261,7 @@ def test_one_file_passed_over(tmp_path: Path) -> None:
     put(tmp_path / "b.png", b"\x89PNG")
     corpus = open_corpus(tmp_path)
     assert list(corpus)
-    [warning] = corpus.report.warnings
+    [warning] = map(str, corpus.report.warnings)
     assert warning.startswith("1 file passed over") and "b.png" in warning
 
 
@@ -286,7 +288,7 @@ def test_a_zero_byte_early_is_no_text_and_late_is_damage(
     for read in (corpus.__iter__, corpus.handfuls):  # type: ignore[attr-defined]
         if at < 2**18:
             assert len(list(read())) == 1
-            [warning] = corpus.report.warnings
+            [warning] = map(str, corpus.report.warnings)
             assert bad.name in warning
         else:
             with pytest.raises(UserError, match=f"{bad.name}: begins as text, but byte {at} is"):

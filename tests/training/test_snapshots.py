@@ -153,7 +153,7 @@ def test_an_ngram_model_says_that_it_has_none(poems, tmp_path):
     notes = Notes()
     model = next(m for m in MODELS if m["kind"] == "ngram")
     train(poems, tmp_path / "run", snapshots=3, observer=notes, **{**SETTINGS, "model": model})
-    assert any("no snapshots" in message for message in notes.messages)
+    assert any("without effect: snapshots" in message for message in notes.messages)
     assert not snapshots(tmp_path / "run")
 
 

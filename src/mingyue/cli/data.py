@@ -67,10 +67,12 @@ def run(given: dict[str, Any]) -> int:
     from mingyue.cli.waiting import Waiting
     from mingyue.training.config import DataConfig
     from mingyue.training.reading import read, tokenise
+    from mingyue.training.recipe import with_headings
 
     if path is not None:
         checked_target(path)
     how = DataConfig.checked(**said)
+    how = how.changed(headings=with_headings(given["source"], how))
     corpus = read(given["source"], how)
     with Waiting() as waiting:
         dataset = tokenise(corpus, how, waiting.phase)

@@ -9,6 +9,7 @@ from mingyue.cli.flags import SWITCH, Flag, Panel, Place
 from mingyue.language import tr
 
 if TYPE_CHECKING:
+    from mingyue.model.config import ModelConfig
     from mingyue.model.language_model import LanguageModel
     from mingyue.text.tokenizer import Tokenizer
 
@@ -66,7 +67,7 @@ def run(given: dict[str, Any]) -> int:
     print_pairs(out, _model(model, tokenizer, family), tr("Model"))
     print_pairs(out, part_rows(parts), tr("Parameters"))
     for title, rows in (
-        (tr("Training"), _training(about, steps)),
+        (tr("Training"), _training(about, model.config, steps)),
         (tr("Text"), _text(about)),
         (tr("Origin"), _origin(about)),
     ):
@@ -80,7 +81,7 @@ _PARTS = {
     "ffn.": "feedforward",
     "embedding.": "embedding",
     "position.": "position",
-    "company.": "head",
+    "company.": "company",
     "head.": "head",
     "_ih_l": "input",
     "_hh_l": "recurrent",
@@ -102,32 +103,15 @@ def parameters_by_part(model: "LanguageModel") -> dict[str, int]:
 
 
 def _model(model: "LanguageModel", tokenizer: "Tokenizer", family: str) -> Rows:
-    from mingyue.cli.shape import kinds
+    from mingyue.cli.shape import kinds, sizes
+    from mingyue.interop import native
 
-    c = model.config
-    heads = str(c.n_head) if c.kv_heads == c.n_head else f"{c.n_head} / {c.kv_heads}"
-    blocks = (tr("blocks"), c.n_layer)
-    rows: Rows = []
-    match c.kind:
-        case "gpt":
-            rows = [
-                blocks,
-                (tr("heads"), tr("{heads}, each {width} wide", heads=heads, width=c.head_width)),
-                ("d_model", c.d_model),
-                (tr("feed-forward width"), c.ffn_width),
-                ("block_size", c.block_size),
-            ]
-        case "lstm" | "gru":
-            rows = [blocks, ("d_model", c.d_model), ("block_size", c.block_size)]
-        case "word2vec":
-            rows = [("d_model", c.d_model), ("window", c.window), ("negatives", c.negatives)]
-        case "ngram":
-            rows = [("order", c.order)]
+    ours = tr("none; opens in Mingyue only")
     return [
-        *rows,
-        (tr("kinds"), ", ".join(kinds(c))),
+        *((size.name, size.value) for size in sizes(model.config)),
+        (tr("kinds"), ", ".join(kinds(model.config))),
         (tr("tokenizer"), tr("{kind}, {n} tokens", kind=tokenizer.kind, n=tokenizer.vocab_size)),
-        (tr("layout for transformers"), family),
+        (tr("layout for transformers"), ours if family == native.MODEL_TYPE else family),
     ]
 
 
@@ -144,6 +128,7 @@ def part_rows(parts: Mapping[str, int]) -> Rows:
         "input": tr("gates: from the token"),
         "recurrent": tr("gates: from the state"),
         "head": tr("output head"),
+        "company": tr("table of company"),
     }
     words |= {part: part for part in parts if part not in words}
     total = sum(parts.values())
@@ -156,15 +141,16 @@ def part_rows(parts: Mapping[str, int]) -> Rows:
     return [*rows, (tr("all"), number(total))]
 
 
-def _training(about: Mapping[str, Any], snapshots: Sequence[int]) -> Rows:
+def _training(about: Mapping[str, Any], config: "ModelConfig", snapshots: Sequence[int]) -> Rows:
     from mingyue.cli.screen import duration, number
+    from mingyue.cli.shape import loss_of
 
-    result, recipe = _table(about, "result"), _table(_table(about, "recipe"), "train")
+    result = _table(about, "result")
     rows: Rows = []
     if "status" in about:
         rows.append((tr("status"), _status(about["status"])))
     if isinstance(loss := result.get("val_loss"), float):
-        rows.append((tr("held-out loss"), tr("{nats} nats per token", nats=f"{loss:.4f}")))
+        rows.append((tr("held-out loss"), loss_of(config, f"{loss:.4f}")))
     if isinstance(steps := result.get("steps"), int):
         kept = result.get("weights_of_step")
         rows.append((tr("steps"), tr("{n}, weights of step {kept}", n=number(steps), kept=kept)))
@@ -175,9 +161,24 @@ def _training(about: Mapping[str, Any], snapshots: Sequence[int]) -> Rows:
     machine = [str(result[k]) for k in ("device", "precision") if k in result]
     if machine:
         rows.append((tr("machine"), ", ".join(machine)))
-    said = ("optimizer", "schedule", "batch_size", "learning_rate", "matrix_rate", "seed")
-    settings = [f"{name} {recipe[name]}" for name in said if name in recipe]
+    settings = _settings(_table(_table(about, "recipe"), "train"), config)
     return [*rows, (tr("settings"), ", ".join(settings))] if settings else rows
+
+
+def _settings(recipe: Mapping[str, Any], config: "ModelConfig") -> list[str]:
+    """The settings of training that this kind of model makes use of."""
+    from mingyue.cli.shape import optimizer
+
+    if config.kind == "ngram":
+        return []
+    used = {**recipe}
+    if isinstance(asked := recipe.get("optimizer"), str):
+        used["optimizer"] = optimizer(config, asked)
+        if used["optimizer"] != "muon":
+            used["matrix_rate"] = None
+    names = ("optimizer", "schedule", "batch_size", "seed")
+    rates = ("matrix_rate", "embedding_rate", "head_rate", "learning_rate")
+    return [f"{n} {used[n]}" for n in (*names, *rates) if used.get(n) is not None]
 
 
 def _status(word: object) -> object:

@@ -5,7 +5,6 @@ file go plain lines: each evaluation, and in between a line now and then.
 """
 
 import json
-import shlex
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from mingyue.cli.load import Load
+from mingyue.cli.next import commands
 from mingyue.cli.screen import (
     console,
     duration,
@@ -28,11 +28,12 @@ from mingyue.cli.screen import (
     short,
     visible,
 )
-from mingyue.cli.shape import kinds, size
+from mingyue.cli.shape import kinds, loss_of, optimizer, size
 from mingyue.cli.waiting import Barred
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.text.verse import lay_out
+from mingyue.training.config import TrainConfig
 from mingyue.training.observe import (
     Choice,
     EvalInfo,
@@ -55,7 +56,6 @@ class Live(Barred, Observer):
         self.console = console()
         self.source = source or ""
         self.verse = False
-        self.kind = "gpt"
         self.load = Load()
         self._last = time.monotonic()
         if is_live(self.console):
@@ -81,7 +81,7 @@ class Live(Barred, Observer):
         print_choices(self.console, choices)
 
     def on_start(self, run: RunInfo) -> None:
-        self.verse, self.kind = _is_verse(run.out), run.model.kind
+        self.verse = _is_verse(run.out)
         self.console.print()
         print_pairs(self.console, _chosen(run, self.source))
         self.console.print()
@@ -104,8 +104,7 @@ class Live(Barred, Observer):
         self.console.print(self._evaluation(evaluation))
         if evaluation.sample:
             self._print_sample(evaluation.sample)
-        for note in evaluation.notes:
-            self.console.print(tr("note: {warning}", warning=note), style="yellow")
+        self._print_notes(evaluation.notes)
         if not self._bar:
             self._last = time.monotonic()
 
@@ -114,9 +113,10 @@ class Live(Barred, Observer):
             self._bar.stop()
         self.console.print()
         self.console.print(visible(result.message), style="bold")
-        print_pairs(self.console, _result(result, self.kind))
+        print_pairs(self.console, _result(result))
+        self._print_notes(result.notes)
         self.console.print(f"\n{tr('next:')}")
-        for command in _next(result, self.kind, verse=self.verse):
+        for command in commands(result):
             self.console.print(f"  {command}", style="cyan", soft_wrap=True)
 
     def _fitting(self, parts: list[str]) -> list[str]:
@@ -156,6 +156,10 @@ class Live(Barred, Observer):
         line.append(f" · {short(seen.flops_per_second)}FLOP/s")
         line.append(f" · {duration(seen.seconds)}")
         return line
+
+    def _print_notes(self, notes: Sequence[str]) -> None:
+        for note in notes:
+            self.console.print(tr("note: {warning}", warning=note), style="yellow")
 
     def _print_sample(self, sample: str) -> None:
         lines = visible(lay_out(sample) if self.verse else sample).strip().splitlines()
@@ -224,18 +228,14 @@ def _chosen(run: RunInfo, source: str) -> list[tuple[str, object]]:
         )
     )
     step = tr(
-        "{optimizer}, {schedule}, {tokens} tokens a step ({rows} rows)",
-        optimizer=c.optimizer,
+        "{optimizer}, {schedule}, {tokens} tokens a step ({rows})",
+        optimizer=optimizer(m, c.optimizer),
         schedule=c.schedule,
         tokens=number(run.tokens_per_step),
-        rows=c.batch_size,
+        rows=tr("1 row") if c.batch_size == 1 else tr("{n} rows", n=number(c.batch_size)),
     )
     machine = [run.device, run.precision] + [tr("compiled")] * run.compiled
-    length = (
-        tr("{minutes} minutes in all", minutes=f"{c.minutes:g}")
-        if c.minutes is not None
-        else tr("{steps} steps", steps=number(c.steps or 0))
-    )
+    length = _length(c)
     if run.first_step:
         length += tr(", goes on after step {step}", step=number(run.first_step))
     return [
@@ -248,26 +248,20 @@ def _chosen(run: RunInfo, source: str) -> list[tuple[str, object]]:
     ]
 
 
-def _result(result: RunResult, kind: str) -> list[tuple[str, Any]]:
+def _length(config: TrainConfig) -> str:
+    if config.steps is not None:
+        steps = number(config.steps)
+        return tr("1 step") if config.steps == 1 else tr("{steps} steps", steps=steps)
+    if config.minutes == 1:
+        return tr("1 minute in all")
+    return tr("{minutes} minutes in all", minutes=f"{config.minutes:g}")
+
+
+def _result(result: RunResult) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = [(tr("run"), result.out)]
     if result.best_loss is not None:
-        loss = f"{result.best_loss:.3f}"
-        value = (
-            tr("{loss} nats per pair", loss=loss)
-            if kind == "word2vec"
-            else tr("{loss} nats per token", loss=loss)
-        )
+        value = loss_of(result.model, f"{result.best_loss:.3f}")
         if result.best_step:
             value += tr(" (step {step})", step=number(result.best_step))
         rows.append((tr("held-out loss"), value))
     return [*rows, (tr("time"), duration(result.seconds))]
-
-
-def _next(result: RunResult, kind: str, *, verse: bool) -> list[str]:
-    run = shlex.quote(str(result.out))
-    write = f"mingyue write {run} 床前明月光" if verse else f"mingyue write {run}"
-    if kind == "word2vec":
-        write = f"mingyue train --embeddings {run}/model.safetensors"
-    if result.reason == "interrupted":
-        return [f"mingyue train --out {run} --resume", write]
-    return [write] if kind == "word2vec" else [write, f"mingyue eval {run}"]

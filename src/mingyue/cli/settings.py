@@ -156,6 +156,13 @@ def cutting() -> Panel:
             Flag("tokenizer", choice("char", "byte", "bpe"), tr("what a token is"), "char"),
             Flag("vocab_size", whole(257, 1_000_000), tr("tokens of bpe"), "8192"),
             Flag("min_count", whole(), tr("rarer characters become the unknown one"), "1"),
+            Flag(
+                "headings",
+                SWITCH,
+                tr("let half of the texts begin with form, author and title, or none"),
+                tr("for verse"),
+                "--headings/--no-headings",
+            ),
             Flag("val_fraction", real(least=0, most=0.5), tr("share of the text held out"), "0.05"),
             Flag("split_seed", whole(0, 2**63 - 1), tr("decides which documents are"), "0"),
             Flag("held_out", text("SOURCE"), tr("or hold out all of this text instead")),

@@ -69,7 +69,11 @@ def run(given: dict[str, Any]) -> int:
     from mingyue.cli.live import Live, with_log
     from mingyue.training.run import train
 
+    log = output.get("log")
     with Live(given["source"]) as live:
+        if log and model.get("kind") == "ngram":
+            live.on_message(tr("--log has no effect on an n-gram model: it has no steps"))
+            log = None
         result = train(
             given["source"],
             output.get("out"),
@@ -77,7 +81,7 @@ def run(given: dict[str, Any]) -> int:
             config=config,
             data=data,
             resume=bool(output.get("resume")),
-            observer=with_log(live, output.get("log")),
+            observer=with_log(live, log),
             command=["mingyue", *sys.argv[1:]],
             started=started,
         )

@@ -12,6 +12,9 @@ it writes, instead of guessing at a torso. On the Tang poems that is worth 0.04 
 is that in one epoch some tokens are predicted twice and some ends of documents not at all, other
 ones each time.
 
+A heading before a document (``headings``) is there to be gone on from, not to be predicted: its
+places in Y hold ``IGNORED``.
+
 All of this follows from the seed and the number of the epoch: any batch can be computed at once
 from its step, a resumed run needs no state, and n batches of one row are the rows of one batch
 of n.
@@ -22,6 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mingyue.data.tokens import Tokens
+
+IGNORED = -100
+"""A target that counts for nothing: that of ``model.loss``, named here because NumPy is enough."""
 
 
 def largest_block(tokens: Tokens) -> int:
@@ -69,7 +75,10 @@ class Batches:
             self._windows(int(epoch), rows[epochs == epoch]) for epoch in np.unique(epochs)
         ]
         both = np.concatenate(windows)
-        return np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, 1:])
+        x, y = np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, 1:])
+        if self.tokens.brackets is not None:
+            y[_in_brackets(both, *self.tokens.brackets)[:, 1:]] = IGNORED
+        return x, y
 
     def epoch_of(self, step: int) -> float:
         """How often the text has been seen before ``step``: 1.5 is half through the second."""
@@ -126,6 +135,15 @@ class Batches:
                 self._recent.pop(min(self._recent))
             self._recent[epoch] = plan
         return self._recent[epoch]
+
+
+def _in_brackets(ids: np.ndarray, opening: int, closing: int) -> np.ndarray:
+    """Where a heading stands, its brackets included; ids [B, T] → bool [B, T]. A row may begin
+    or end inside one."""
+    closes = ids == closing
+    depth = np.cumsum((ids == opening).astype(np.int64) - closes, axis=1)
+    depth -= np.minimum(depth.min(axis=1, keepdims=True), 0)  # -1 after a heading cut in two
+    return (depth > 0) | closes
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from mingyue.language import tr
 from mingyue.text.files import write_atomic
 from mingyue.text.report import Report
 from mingyue.text.tokenizer import Tokenizer
+from mingyue.text.verse.heading import CLOSE, OPEN
 
 FORMAT = 1
 """Counted up when the files or the rules that make them change, so that old ones are remade."""
@@ -55,6 +56,8 @@ class Split:
     """Characters that the vocabulary lacks."""
     held_out: str = ""
     """The name of the held-out text, where it is one of its own."""
+    headed: int = 0
+    """Training documents that stand behind a heading."""
 
     def lines(self) -> list[str]:
         """The split for a person."""
@@ -102,13 +105,21 @@ class Split:
                         n=f"{self.moved:,}",
                     )
                 )
+        if self.headed:
+            lines.append(
+                tr(
+                    "{n} training documents begin with a heading (form, author, title), so that "
+                    "one can be asked for; --no-headings trains without",
+                    n=f"{self.headed:,}",
+                )
+            )
         if unknown := self.train_unknown + self.val_unknown:
             lines.append(
                 tr(
                     "{n} characters ({percent}%) are not in the vocabulary, {val} of them held "
                     "out; they are learnt as one unknown character",
                     n=f"{unknown:,}",
-                    percent=f"{100 * unknown / (self.train_characters + self.val_characters):.2g}",
+                    percent=f"{100 * unknown / (self.train_characters + self.val_characters):.3g}",
                     val=f"{self.val_unknown:,}",
                 )
             )
@@ -151,12 +162,14 @@ class Dataset:
             if check and meta["files"] != _files(folder):
                 raise Damaged(folder)
             tokenizer = Tokenizer.load(folder)
+            signs = [tokenizer.encode(sign)[0] for sign in OPEN + CLOSE if tokenizer.marks]
+            brackets = (signs[0], signs[1]) if signs else None
             return cls(
                 folder=folder,
                 name=meta["name"],
                 layout=meta["layout"],
                 tokenizer=tokenizer,
-                train=Tokens.open(folder, "train", tokenizer.dtype),
+                train=Tokens.open(folder, "train", tokenizer.dtype, brackets),
                 val=Tokens.open(folder, "val", tokenizer.dtype),
                 report=Report.from_dict(meta["report"]),
                 split=Split(**meta["split"]),

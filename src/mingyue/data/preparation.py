@@ -28,12 +28,14 @@ import numpy as np
 
 from mingyue.data.blocks import blocks
 from mingyue.data.dataset import FORMAT, Damaged, Dataset, is_prepared, write_meta
+from mingyue.data.headings import Headings
 from mingyue.data.survey import Survey, survey
 from mingyue.data.writing import Divider, changed, write_tokens
 from mingyue.errors import UserError
-from mingyue.language import tr
+from mingyue.language import Message, tr
 from mingyue.text.files import folder_atomic
 from mingyue.text.tokenizer import Tokenizer
+from mingyue.text.verse.heading import HEADING_VERSION, MARKS
 
 if TYPE_CHECKING:
     from mingyue.text.corpus import Corpus
@@ -54,6 +56,7 @@ def prepare(
     val_fraction: float = 0.05,
     seed: int = 0,
     held_out: "Corpus | None" = None,
+    headings: bool = False,
     folder: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
@@ -67,6 +70,8 @@ def prepare(
         seed: decides which documents are held out.
         held_out: a text of its own to validate with; ``val_fraction`` and ``seed`` then say
             nothing. Its characters that ``corpus`` lacks become unknown ones, and are counted.
+        headings: about half of the training documents begin with their form, author and title,
+            or some of these (``headings``); for characters only.
         folder: where to keep the result; by default a place in the user's cache, or a temporary
             one where that cannot be written.
         progress: told what is being done and which share of it is done, 0 to 1 (0 while that
@@ -80,6 +85,8 @@ def prepare(
         raise UserError(
             tr("a validation share of {share} is impossible: give 0 to 0.5", share=val_fraction)
         )
+    if headings and (tokenizer is not None or kind != "char"):
+        raise UserError(tr("headings need a tokenizer of characters (--tokenizer char)"))
     progress = progress or (lambda _doing, _share: None)
     progress(tr("looking at {name}", name=corpus.name), 0.0)
     if held_out is not None:
@@ -87,9 +94,11 @@ def prepare(
     texts = [corpus] if held_out is None else [corpus, held_out]
     fingerprints = [text.fingerprint() for text in texts]
     settings = [FORMAT, fingerprints[0], maker.key, val_fraction, seed, *fingerprints[1:]]
+    if headings:
+        settings += ["headings", HEADING_VERSION]
     key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
     target = Path(folder) if folder is not None else cache_folder() / key[:24]
-    warning = ""
+    warning = None
     try:
         return Dataset.open(target, key)
     except Damaged:
@@ -99,8 +108,9 @@ def prepare(
             place, warning = writable_cache()
             target = place / key[:24]
 
+    heads = Headings(corpus) if headings else None
     found = survey(
-        corpus,
+        corpus if heads is None else heads.seen(),
         val_fraction,
         seed,
         lambda n: progress(tr("reading {name}: {n} characters", name=corpus.name, n=f"{n:,}"), 0.0),
@@ -108,11 +118,16 @@ def prepare(
     if not found.n_characters:
         raise UserError(tr("{name}: there is no text in it", name=corpus.name))
     progress(tr("making the vocabulary"), 0.0)
-    made = maker.make(corpus, found)
+    if heads is not None:
+        made = Tokenizer.characters(heads.vocabulary(found), min_count=min_count, marks=MARKS)
+    else:
+        made = maker.make(corpus, found)
+    if found.tails:  # the parts of a long document have no headings of their own
+        heads = None
     with folder_atomic(target) as temporary:
         made.save(temporary)
         split = write_tokens(
-            corpus, found, made, temporary, partial(progress, tr("writing tokens")), held_out
+            corpus, found, made, temporary, partial(progress, tr("writing tokens")), held_out, heads
         )
         for text, fingerprint in zip(texts, fingerprints, strict=True):
             if text.fingerprint() != fingerprint:
@@ -121,7 +136,7 @@ def prepare(
                 for note in text.report.warnings:
                     corpus.report.warn(note)
         if warning:
-            corpus.report.warnings.append(warning)
+            corpus.report.warn(warning)
         write_meta(
             temporary,
             key=key,
@@ -141,8 +156,8 @@ def cache_folder() -> Path:
     return Path(root) / "data"
 
 
-def writable_cache() -> tuple[Path, str]:
-    """The cache folder, made if need be, and an empty warning.
+def writable_cache() -> tuple[Path, Message | None]:
+    """The cache folder, made if need be.
 
     Where a user's own cache cannot be written (a home that is read-only, or none at all), a
     temporary folder that goes with the process, and a warning that says so.
@@ -154,7 +169,7 @@ def writable_cache() -> tuple[Path, str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
-            return folder, ""
+            return folder, None
     except OSError as error:
         why = error.strerror or str(error)
     if os.environ.get("MINGYUE_CACHE"):
@@ -177,7 +192,7 @@ def writable_cache() -> tuple[Path, str]:
             )
         ) from None
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return temporary, tr(
+    return temporary, Message(
         "{path}: this cache folder cannot be written ({why}); the text is kept ready in a "
         "temporary folder, for this time only",
         path=folder,

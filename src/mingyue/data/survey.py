@@ -1,7 +1,7 @@
 """The first look at a corpus: which characters it has, how long it is, what to hold out."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from mingyue.text.char import CODE_POINTS, REPLACEMENT
 
 if TYPE_CHECKING:
     from mingyue.text.corpus import Corpus
+    from mingyue.text.document import Document
 
 FEW_DOCUMENTS = 20
 """With fewer documents than this, one of them is too much or too special to hold out."""
@@ -50,7 +51,10 @@ class Survey:
 
 
 def survey(
-    corpus: "Corpus", val_fraction: float, seed: int, progress: Callable[[int], None]
+    corpus: "Iterable[Document] | Corpus",
+    val_fraction: float,
+    seed: int,
+    progress: Callable[[int], None],
 ) -> Survey:
     """Read the corpus once; ``progress`` is told the characters read so far."""
     counts = np.zeros(CODE_POINTS, np.int64)

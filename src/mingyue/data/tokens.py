@@ -21,11 +21,18 @@ SHARD_TOKENS = 32 * 1024 * 1024
 class Tokens:
     """Documents as token ids; each ends with its end token."""
 
-    def __init__(self, shards: Sequence[np.ndarray], documents: np.ndarray) -> None:
+    def __init__(
+        self,
+        shards: Sequence[np.ndarray],
+        documents: np.ndarray,
+        brackets: tuple[int, int] | None = None,
+    ) -> None:
         """``shards``: the ids, cut into arrays of equal length (the last may be shorter).
         ``documents``: int64 [3, n_documents + 1], where each document begins and, in the last
-        column, where all ends: in tokens, in characters, in bytes.
+        column, where all ends: in tokens, in characters, in bytes. ``brackets``: the two ids
+        that a heading stands between, where documents have headings.
         """
+        self.brackets = brackets
         self._shards = list(shards)
         self._shard_tokens = len(shards[0]) if shards else 1
         self._documents = documents
@@ -35,21 +42,30 @@ class Tokens:
             raise ValueError("the shards do not hold as many tokens as the documents have")
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Sequence[int]]) -> Self:
+    def from_documents(
+        cls, documents: Iterable[Sequence[int]], brackets: tuple[int, int] | None = None
+    ) -> Self:
         """In memory, from ids that include the end tokens; each other id counts as a character
         and a byte. For tests and small experiments."""
         arrays = [np.asarray(ids, dtype="<u4") for ids in documents]
         tokens = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
         characters = tokens - np.arange(len(tokens))
         whole = [np.concatenate(arrays)] if arrays else []
-        return cls(whole, np.stack([tokens, characters, characters]))
+        return cls(whole, np.stack([tokens, characters, characters]), brackets)
 
     @classmethod
-    def open(cls, folder: Path, name: str, dtype: np.dtype) -> Self:
+    def open(
+        cls,
+        folder: Path,
+        name: str,
+        dtype: np.dtype,
+        brackets: tuple[int, int] | None = None,
+    ) -> Self:
         """Map what ``TokensWriter`` wrote under ``name`` in ``folder``."""
         documents = np.load(folder / f"{name}.documents.npy", mmap_mode="r", allow_pickle=False)
         paths = sorted(folder.glob(f"{name}-*.bin"))
-        return cls([np.memmap(path, dtype, mode="r") for path in paths], np.asarray(documents))
+        shards = [np.memmap(path, dtype, mode="r") for path in paths]
+        return cls(shards, np.asarray(documents), brackets)
 
     @property
     def offsets(self) -> np.ndarray:

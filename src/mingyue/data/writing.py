@@ -4,6 +4,9 @@ Training documents are written as they come. The held-out ones wait in memory (t
 to them) until the whole training side has gone by and it is clear which of them are nearly in
 it; those are then written to the training side after all, behind the others.
 
+With headings the training side is written as it stands behind them. Dividing and comparing see
+the texts alone.
+
 A held-out text of its own is simply written; the corpus is then wholly training.
 """
 
@@ -15,6 +18,7 @@ import numpy as np
 
 from mingyue.data.blocks import Block, Piece, blocks, utf8_sizes
 from mingyue.data.dataset import Split
+from mingyue.data.headings import Headings, without_headings
 from mingyue.data.prints import prints
 from mingyue.data.split import NearCopies
 from mingyue.data.survey import Survey
@@ -93,6 +97,7 @@ def write_tokens(
     folder: Path,
     progress: Callable[[float], None],
     held_out: "Corpus | None" = None,
+    headings: Headings | None = None,
 ) -> Split:
     """Write both sides into ``folder``; ``progress`` is told the share of the corpus done.
 
@@ -109,27 +114,31 @@ def write_tokens(
     divide = Divider(found)
     near = NearCopies(found.held_out)
     waiting: list[tuple[Pieces, np.ndarray]] = []
-    read = documents = 0
+    read = documents = headed = 0
 
-    def divided() -> Iterator[tuple[Block, np.ndarray]]:
+    def divided() -> Iterator[tuple[Block, np.ndarray, Block | None]]:
         nonlocal read, documents
-        for block in blocks(corpus):
+        for whole in blocks(corpus if headings is None else headings.written(tokenizer)):
+            block = whole if headings is None else without_headings(whole)
             read += len(block.codes)
             documents = int(block.documents[-1]) + 1
             if documents > len(found.lengths) or read > found.n_characters:
                 return
-            yield divide(block)
+            yield *divide(block), None if headings is None else whole
 
-    def work(given: tuple[Block, np.ndarray]) -> tuple[Pieces, Pieces, np.ndarray]:
-        block, owners = given
+    def work(given: tuple[Block, np.ndarray, Block | None]) -> tuple[Pieces, Pieces, np.ndarray]:
+        block, owners, whole = given
         training = owners == TRAINING
         encoded = encode(tokenizer, block)
+        learnt = encoded if whole is None else encode(tokenizer, whole)
         sentences = _training_sentences(block, training) if found.held_out else _NONE
-        return encoded.where(training), encoded.where(~training), sentences
+        return learnt.where(training), encoded.where(~training), sentences
 
     done = 0
-    for (block, owners), (training, others, sentences) in together(divided(), work):
+    for (block, owners, whole), (training, others, sentences) in together(divided(), work):
         train.add(training)
+        if whole is not None:
+            headed += int((whole.lengths > block.lengths)[owners == TRAINING].sum())
         if len(others.ends):
             waiting.append((others, owners[owners != TRAINING]))
         near.see(sentences)
@@ -158,6 +167,7 @@ def write_tokens(
         train_unknown=train.unknown,
         val_unknown=val.unknown,
         held_out="" if held_out is None else held_out.name,
+        headed=headed,
     )
 
 

@@ -154,3 +154,8 @@ def label(tokenizer: Tokenizer, id: int) -> str:
     if id == tokenizer.end_id:
         return "▷"
     return {"\n": "↵", " ": "␣", "\t": "⇥"}.get(text := tokenizer.token_text(id), text)
+
+
+def bare(label: str) -> str:
+    """A label within a sentence: without the blank that belongs to a word in BPE."""
+    return label.strip(" ") or label

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from mingyue.explain.exhibit import Exhibit, Verdict
+from mingyue.explain.numbers import column
 from mingyue.explain.pages import listed, option
 from mingyue.explain.panels import (
     Bars,
@@ -34,7 +35,6 @@ from mingyue.explain.terminal_cells import (
     Ink,
     Paper,
     aside,
-    column,
     fit,
     sentences,
     visible,

@@ -5,7 +5,7 @@ A Chinese character is two columns wide and a Latin one is one, so lengths are c
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +16,7 @@ from rich.style import Style
 from rich.text import Text
 
 from mingyue.explain.colours import limits, ramp
+from mingyue.explain.numbers import number, short_power
 from mingyue.explain.panels import Scale
 
 SHADES = " ░▒▓█"
@@ -157,29 +158,6 @@ def aside(words: str, width: int) -> Iterator[Text]:
     yield from sentences(f"({words})", width, "  ", "dim italic")
 
 
-def number(value: float) -> str:
-    """In as few signs as tell it, counts in full: 12, 12,288, 0.031, 3.2e-05."""
-    if not np.isfinite(value):
-        return {np.inf: "∞", -np.inf: "-∞"}.get(value, "–")
-    if isinstance(value, int | np.integer) or float(value).is_integer():
-        size = abs(value)
-        return (
-            f"{value:.2e}" if size >= 1e9 else f"{int(value):,}" if size >= 1e4 else f"{int(value)}"
-        )
-    size = abs(value)
-    if size < 0.001 or size >= 1e7:
-        return f"{value:.1e}"
-    return f"{value:.3f}" if size < 100 else f"{value:,.1f}"
-
-
-def column(values: Sequence[float]) -> list[str]:
-    """Numbers that stand under each other: whole ones as such only where all are whole."""
-    finite = [v for v in values if np.isfinite(v)]
-    if all(float(v).is_integer() for v in finite):
-        return [number(v) for v in values]
-    return [f"{v:.3f}" if v == round(v) and abs(v) < 100 else number(v) for v in values]
-
-
 def compact(values: np.ndarray, scale: Scale) -> list[list[str]]:
     """A matrix for its cells, all with as many decimals, but a plain 0; nan and -inf as ""."""
     finite = np.abs(values[np.isfinite(values)])
@@ -190,7 +168,10 @@ def compact(values: np.ndarray, scale: Scale) -> list[list[str]]:
     sign = "+" if scale == "signed" else ""
     tiny = 0 < most < 0.01
     form = f"{sign}.0e" if tiny else f"{sign}.{decimals}f"
-    return [
-        ["0" if v == 0 else format(v, form) if np.isfinite(v) else "" for v in row]
-        for row in values.tolist()
-    ]
+
+    def word(v: float) -> str:
+        if v == 0 or not np.isfinite(v):
+            return "0" if v == 0 else ""
+        return short_power(format(v, form)) if tiny else format(v, form)
+
+    return [[word(v) for v in row] for row in values.tolist()]

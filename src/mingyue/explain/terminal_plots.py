@@ -6,6 +6,8 @@ import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
+from mingyue.explain.numbers import column as alike
+from mingyue.explain.numbers import number
 from mingyue.explain.panels import Curves, Matrix, Scatter, page_of
 from mingyue.explain.terminal_cells import (
     GROUPS,
@@ -14,7 +16,6 @@ from mingyue.explain.terminal_cells import (
     aside,
     compact,
     fit,
-    number,
     visible,
     widest,
 )
@@ -108,7 +109,8 @@ def curves(panel: Curves, paper: Paper) -> Iterator[Text]:
         yield from aside(tr("no finite number to draw"), paper.width)
         return
     ticks = {0: y[1], PLOT_HEIGHT // 2: (y[0] + y[1]) / 2, PLOT_HEIGHT - 1: y[0]}
-    said = {row: number(_tick(value, y, panel.log_y)) for row, value in ticks.items()}
+    heights = [_tick(value, y, panel.log_y) for value in ticks.values()]
+    said = dict(zip(ticks, map(number, heights) if panel.log_y else alike(heights), strict=True))
     left = max(map(len, said.values()))
     width = max(8, min(paper.width - left - 6, PLOT_WIDTH))
     letters = not paper.coloured and len(panel.lines) > 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from mingyue.generation.decode import evaluating
+from mingyue.generation.prompt import listed
 from mingyue.generation.writer import Writer
 from mingyue.language import tr
 from mingyue.model.gpt import GPT
@@ -14,6 +15,10 @@ from mingyue.text.script import adapt
 
 BEYOND_BLIND = 1.0
 """A model that loses so many nats a token more than a blind guess has not learned such text."""
+
+
+LONG = 20
+"""Characters of a text that was passed over; of a longer one only the first."""
 
 
 @dataclass(frozen=True)
@@ -28,25 +33,22 @@ class Choice:
     def notes(self) -> list[str]:
         """What to say about it, in the language in force."""
         notes = [tr("text: {text} (give another after RUN)", text=self.text)]
+        passed = []
         for text, missing, beyond in self.passed:
+            short = text if len(text) <= LONG else text[: LONG - 1] + "…"
             if missing:
-                seldom = " ".join(dict.fromkeys(missing))
-                notes.append(
-                    tr(
-                        "the model has never seen {characters} of {text}",
-                        characters=seldom,
-                        text=text,
-                    )
-                )
+                never = listed(list(dict.fromkeys(missing)))
+                passed.append(tr("{text} (never seen: {characters})", text=short, characters=never))
             elif beyond > BEYOND_BLIND:
-                notes.append(
+                passed.append(
                     tr(
-                        "not {text}: the model finds it stranger than a blind guess would, by "
-                        "{more} nats a token",
-                        text=text,
+                        "{text} ({more} nats a token worse than a blind guess)",
+                        text=short,
                         more=f"{beyond:.1f}",
                     )
                 )
+        if passed:
+            notes.append(tr("texts that this model cannot read: {texts}", texts=" · ".join(passed)))
         return notes
 
 

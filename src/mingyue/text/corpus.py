@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from mingyue.errors import UserError
-from mingyue.language import tr
+from mingyue.language import Message, tr
 from mingyue.text import source as published
 from mingyue.text import world
 from mingyue.text.collection import Collection, Stored, find
@@ -166,7 +166,7 @@ class _World(_Corpus):
 
     def _read(self, report: Report) -> Iterator[Document]:
         report.warn(
-            tr(
+            Message(
                 "these texts are made up by a grammar that comes with Mingyue; a model that "
                 "learns them is for looking inside, not for writing well"
             )

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Literal, TypeVar
 
 from mingyue.errors import UserError
-from mingyue.language import tr
+from mingyue.language import Message, tr
 from mingyue.text.document import Document, Handful, gather
 from mingyue.text.encoding import detect, named_encoding
 from mingyue.text.refusals import BinaryFile
@@ -60,7 +60,7 @@ def read_file(path: Path, options: Options, report: Report) -> Iterator[Document
     if ending in {".csv", ".tsv"}:
         return read_csv(path, lines(pieces), options.text_field, report)
     if options.text_field is not None:
-        report.warn(tr("--text-field has no effect on text files"))
+        report.warn(Message("--text-field has no effect on text files"))
     if options.documents == "auto":
         pieces = _advise(pieces, path, report)
     return divide(pieces, options.documents, title=path.stem)
@@ -152,7 +152,7 @@ def _advise(pieces: Iterator[str], path: Path, report: Report) -> Iterator[str]:
             sizes = [len(document.text) for document in _blocks(lines([piece]))]
             if len(sizes) >= _MANY_BLOCKS and median(sizes) < _SHORT_BLOCK:
                 report.warn(
-                    tr(
+                    Message(
                         "{path} is read as one document, but looks like many short ones between "
                         "blank lines; if so, give --documents blank",
                         path=path,
@@ -206,14 +206,14 @@ def read_folder(
             skipped.append(path.relative_to(folder).as_posix())
     if len(skipped) == 1:
         report.warn(
-            tr(
+            Message(
                 "1 file passed over (empty, or not of a kind that Mingyue reads): {name}",
                 name=skipped[0],
             )
         )
     elif skipped:
         report.warn(
-            tr(
+            Message(
                 "{n} files passed over (empty, or not of a kind that Mingyue reads): {names}",
                 n=len(skipped),
                 names=", ".join(sorted(skipped)[:5]) + (" …" if len(skipped) > 5 else ""),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from mingyue.language import tr
+from mingyue.language import Message, tr
 
 # Each cleaning step by its name, in the words of the report. A name missing here is shown as is.
 _IN_WORDS: dict[str, Callable[[int], str]] = {
@@ -43,21 +43,21 @@ class Report:
     """Counts of what was read and what was done to it.
 
     ``encodings`` counts files by encoding; ``cleaning`` maps the name of a step to the number
-    of documents it touched, in the order of the steps; ``warnings`` are whole sentences,
-    already translated.
+    of documents it touched, in the order of the steps. A report is kept on disk, so it holds
+    no words of one language: ``warnings`` are translated when they are read.
     """
 
     documents: int = 0
     characters: int = 0
     encodings: Counter[str] = field(default_factory=Counter)
     cleaning: dict[str, int] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[Message] = field(default_factory=list)
 
     def count(self, step: str, touched: int | bool = 1) -> None:
         """Add to a step's count; with 0 it enters the list, but ``lines`` passes over it."""
         self.cleaning[step] = self.cleaning.get(step, 0) + int(touched)
 
-    def warn(self, warning: str) -> None:
+    def warn(self, warning: Message) -> None:
         """Add a sentence once."""
         if warning not in self.warnings:
             self.warnings.append(warning)
@@ -93,16 +93,16 @@ class Report:
             "characters": self.characters,
             "encodings": dict(self.encodings),
             "cleaning": dict(self.cleaning),
-            "warnings": list(self.warnings),
+            "warnings": [warning.to_json() for warning in self.warnings],
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Undo ``as_dict``."""
+        """Undo ``as_dict``; TypeError, KeyError or ValueError for what it did not make."""
         return cls(
             documents=int(values["documents"]),
             characters=int(values["characters"]),
             encodings=Counter(values["encodings"]),
             cleaning=dict(values["cleaning"]),
-            warnings=list(values["warnings"]),
+            warnings=[Message.from_json(saved) for saved in values["warnings"]],
         )

@@ -33,6 +33,8 @@ Kind = Literal["char", "byte", "bpe", "other"]
 
 _BytesOf = dict[int, bytes]  # named here, since in the class below ``bytes`` is a constructor
 
+_MARKS = "mingyue_marks"  # in tokenizer_config.json
+
 # How tokenizers that we did not make call their end token, where their config does not say.
 _ENDS = (char.END, "<|endoftext|>", "</s>", "<|im_end|>", "<eos>", "<|end_of_text|>", "[SEP]")
 
@@ -107,7 +109,13 @@ class Tokenizer:
     @property
     def never_sampled(self) -> list[int]:
         """Ids that must not be generated: they stand for no text and no end."""
-        return sorted({id for id in (self.unk_id, self.pad_id) if id is not None} - {self.end_id})
+        none = {self.unk_id, self.pad_id, *(self._ids.get(mark) for mark in self.marks)}
+        return sorted({id for id in none if id is not None} - {self.end_id})
+
+    @property
+    def marks(self) -> str:
+        """Characters that stand beside texts and never in one: those around a heading."""
+        return str(self._config.get(_MARKS, ""))
 
     # Text to ids
 
@@ -265,10 +273,17 @@ class Tokenizer:
 
     @classmethod
     def characters(
-        cls, counts: Mapping[str, int], *, min_count: int = 1, limit: int | None = None
+        cls,
+        counts: Mapping[str, int],
+        *,
+        min_count: int = 1,
+        limit: int | None = None,
+        marks: str = "",
     ) -> Self:
-        """One token per character: see ``char.build``."""
-        return cls(char.build(counts, min_count=min_count, limit=limit))
+        """One token per character: see ``char.build``. ``marks`` are among the characters; they
+        may stand in a prompt but are never generated."""
+        config = {_MARKS: marks} if marks else None
+        return cls(char.build(counts, min_count=min_count, limit=limit), config)
 
     @classmethod
     def train_bpe(cls, texts: Iterable[str], vocab_size: int) -> Self:

@@ -37,15 +37,16 @@ def choose(
     device: torch.device,
     now: Callable[[], float],
     observer: Observer,
-) -> tuple[Recipe, list[Choice]]:
-    """Settle what was not asked for, by a run of ``recipe.train.minutes``.
+) -> tuple[Recipe, Callable[[], list[Choice]]]:
+    """Settle what was not asked for, by a run of ``recipe.train.minutes``; and a function that
+    tells what was chosen, in the language in force when it is called.
 
     ``now`` tells the seconds since the command was given.
     """
     config, vocab_size = recipe.train, data.tokenizer.vocab_size
     assert config.minutes is not None
     if not data.train.n_tokens or recipe.model.get("vocab_size", vocab_size) != vocab_size:
-        return recipe, []  # nothing will come of this, and what is next says why
+        return recipe, list  # nothing will come of this, and what is next says why
     end = config.minutes * 60 * (1 - LOOKING - MARGIN) - CLOSING
     dial = Dial(
         unique=data.train.n_tokens,
@@ -63,14 +64,14 @@ def choose(
     fixed = {k: v for k, v in recipe.model.items() if k not in OPEN or k in asked.model}
     seen = dial.climb(ladder(fixed, vocab_size, block))
     if not seen:  # no rung is possible with what was asked; the model as asked will say why
-        return recipe, []
+        return recipe, list
     best = min(seen, key=lambda rung: rung.loss)
     if free_block:
         wanted = min(longest, law.block_size(_document_length(data), best.tokens))
         if wanted != block:
             best = dial.consider(best.model.changed(block_size=wanted))
     chosen = _settled(recipe, asked, best)
-    return chosen, told(chosen, asked, best, seen)
+    return chosen, partial(told, chosen, asked, best, seen)
 
 
 def _measure(

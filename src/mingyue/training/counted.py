@@ -40,8 +40,6 @@ def count(
     if dataset.val.n_tokens:
         held_out = evaluate(model, dataset.val, end_id=end_id, max_tokens=config.eval_tokens)
         loss = held_out.nats_per_token
-    if config.snapshots:
-        observer.on_message(tr("counting has no steps, so there are no snapshots"))
     if text := sample(model, dataset, config, 0):
         observer.on_message(text)
     seconds = time.monotonic() - started
@@ -53,6 +51,7 @@ def count(
     save_model(model, dataset.tokenizer, folder, about=about)
     return RunResult(
         out=folder,
+        model=model.config,
         reason="done",
         message=tr("done: {n} different n-grams counted", n=f"{n_ngrams:,}"),
         steps=0,

@@ -79,6 +79,7 @@ class RunResult:
     """What came of it. The weights in ``out`` are the best ones seen."""
 
     out: Path
+    model: ModelConfig
     reason: Reason
     message: str  # one line, translated
     steps: int
@@ -87,6 +88,7 @@ class RunResult:
     best_loss: float | None  # validation, nats per token
     train_loss: float | None
     seconds: float
+    notes: list[str] = field(default_factory=list)  # warnings, translated
 
 
 class Observer:

@@ -6,6 +6,7 @@ from typing import Any
 from mingyue.errors import UserError
 from mingyue.interop.run_folder import save_model
 from mingyue.language import tr
+from mingyue.training.baseline import hardly_learned
 from mingyue.training.observe import Reason, RunResult
 from mingyue.training.session import Session
 from mingyue.training.state import TrainState
@@ -29,6 +30,7 @@ def finish(session: Session, folder: Path, reason: Reason, about: dict[str, Any]
     session.model.load_state_dict(weights, strict=True)
     result = RunResult(
         out=folder,
+        model=session.model.config,
         reason=reason,
         message=_message(reason, state, chosen.step),
         steps=state.step,
@@ -37,6 +39,7 @@ def finish(session: Session, folder: Path, reason: Reason, about: dict[str, Any]
         best_loss=watch.best_loss,
         train_loss=state.train_loss if state.train_loss is not None else watch.train_at_best,
         seconds=session.seconds(),
+        notes=hardly_learned(session, reason),
     )
     about = {
         **about,
@@ -65,13 +68,15 @@ def _message(reason: Reason, state: TrainState, kept: int) -> str:
             return _diverged(state.step + 1, kept)
         case "patience":
             return tr(
-                "stopped at step {step}: no better on held-out text for {count} evaluations; the "
+                "stopped at step {step}: no better on held-out text (looks in a row: {count}); the "
                 "weights of step {kept} are kept",
                 step=state.step,
                 count=state.watch.since_best,
                 kept=kept,
             )
         case _:
+            if state.step == 1:
+                return tr("done: 1 step; its weights are kept")
             return tr(
                 "done: {step} steps; the weights of step {kept} are kept",
                 step=state.step,

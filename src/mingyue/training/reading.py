@@ -33,6 +33,7 @@ def tokenise(corpus: Corpus, how: DataConfig, progress: Callable[[str, float], N
         min_count=how.min_count,
         val_fraction=how.val_fraction,
         seed=how.split_seed,
+        headings=bool(how.headings),
         held_out=None if how.held_out is None else read(how.held_out, how),
         progress=progress,
     )

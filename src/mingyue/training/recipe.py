@@ -13,6 +13,7 @@ from typing import Any
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig, out_of_place
+from mingyue.text.source import COLLECTIONS
 from mingyue.training.config import MODEL, MODELS, DataConfig, TrainConfig
 from mingyue.training.lock import LOCK
 
@@ -79,9 +80,10 @@ class Asked:
             raise UserError(
                 tr("{name}: a model of the kind {kind} has no such setting", name=name, kind=kind)
             )
+        source, data = self.source or "tang", DataConfig.checked(**self.data)
         return Recipe(
-            self.source or "tang",
-            DataConfig.checked(**self.data),
+            source,
+            data.changed(headings=with_headings(source, data, kind=kind, causal=whole["causal"])),
             {**{k: whole[k] for k in whole if k != "vocab_size"}, **_vocabulary(self.model)},
             TrainConfig.checked(**self.train),
         )
@@ -137,6 +139,23 @@ class Asked:
         return ModelConfig.checked(**{"vocab_size": 1, **recipe.model, **self.model}).model_dump(
             mode="json"
         )
+
+
+def with_headings(source: str, data: DataConfig, *, kind: str = "gpt", causal: bool = True) -> bool:
+    """Whether training documents get headings: as asked, else in the collections of verse.
+
+    Raises:
+        UserError: they were asked for, but the model could not learn to go on from one.
+    """
+    able = kind in ("gpt", "lstm", "gru") and causal and data.tokenizer == "char"
+    if data.headings and not able:
+        raise UserError(
+            tr(
+                "headings are for models that read characters and write: gpt, lstm or gru, "
+                "--tokenizer char, not --bidirectional; leave --headings out"
+            )
+        )
+    return able and source in COLLECTIONS if data.headings is None else data.headings
 
 
 def _differs(folder: Path, name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> UserError:

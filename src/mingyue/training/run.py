@@ -8,7 +8,7 @@ weights where ``mingyue write`` and ``transformers`` look for them.
 import json
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,12 +21,13 @@ from mingyue.data.dataset import Dataset
 from mingyue.errors import UserError
 from mingyue.interop import native
 from mingyue.interop.run_folder import family_of
-from mingyue.language import tr
+from mingyue.language import speaking, tr
 from mingyue.model.config import ModelConfig
 from mingyue.text.files import write_atomic
 from mingyue.training.choosing import choose
 from mingyue.training.config import DataConfig, TrainConfig
 from mingyue.training.counted import count
+from mingyue.training.idle import idle
 from mingyue.training.lock import only_one
 from mingyue.training.loop import run_loop
 from mingyue.training.observe import Choice, Observer, RunInfo, RunResult
@@ -113,20 +114,21 @@ def _run(
             tr("{folder}: an n-gram model is counted in one go; begin a new run", folder=folder)
         )
     dataset = _read(recipe, observer)
-    if resume:
-        _same_text(folder, dataset)
+    begun = _same_text(folder, dataset) if resume else {}
     cards = [device] if device.type == "cuda" else []
     # All that is random and all settings of torch are the caller's again when this is over.
     with torch.random.fork_rng(cards), deterministic():
-        choices: list[Choice] = []
+        choices: Callable[[], list[Choice]] = list
         if not resume and recipe.train.minutes is not None and not counted:
             passed = partial(_since, started)
             recipe, choices = choose(recipe, asked, dataset, device, passed, observer)
-            observer.on_choices(choices)
+            observer.on_choices(choices())
         model_config = fit_model(recipe, dataset, observer)
         if not resume:
             _layout(model_config, observer)
-        about = _about(recipe, dataset, command, choices)
+            if line := idle(recipe, asked):
+                observer.on_message(line)
+        about = _about(recipe, dataset, command, choices) | begun
         if counted:
             return count(recipe.train, model_config, dataset, folder, observer, started, about)
         with threads_of_torch(recipe.train.threads):
@@ -163,15 +165,21 @@ def _read(recipe: Recipe, observer: Observer) -> Dataset:
 
 
 def _about(
-    recipe: Recipe, dataset: Dataset, command: Sequence[str] | None, choices: Sequence[Choice]
+    recipe: Recipe,
+    dataset: Dataset,
+    command: Sequence[str] | None,
+    choices: Callable[[], list[Choice]],
 ) -> dict[str, Any]:
-    """What ``mingyue.json`` says of a run."""
+    """What ``mingyue.json`` says of a run: the same in whatever language it was made."""
+    with speaking("en"):
+        chosen = [asdict(choice) for choice in choices()]
     return {
         "format": 1,
         "version": mingyue.__version__,
         "layout": dataset.layout,
+        "headings": dataset.split.headed > 0,
         "recipe": recipe.to_json(),
-        "choices": [asdict(choice) for choice in choices],
+        "choices": chosen,
         "data": {
             "fingerprint": dataset.fingerprint,
             "documents": dataset.train.n_documents,
@@ -207,9 +215,11 @@ def _layout(config: ModelConfig, observer: Observer) -> None:
     )
 
 
-def _same_text(folder: Path, dataset: Dataset) -> None:
-    """Raises:
-    UserError: the text is not the one the run in ``folder`` was begun with.
+def _same_text(folder: Path, dataset: Dataset) -> dict[str, Any]:
+    """What stays as the run in ``folder`` was begun: the command and the choices.
+
+    Raises:
+        UserError: the text is not the one it was begun with.
     """
     recorded = json.loads((folder / ABOUT).read_bytes())
     if recorded.get("data", {}).get("fingerprint") != dataset.fingerprint:
@@ -220,6 +230,7 @@ def _same_text(folder: Path, dataset: Dataset) -> None:
                 folder=folder,
             )
         )
+    return {name: recorded[name] for name in ("command", "choices") if name in recorded}
 
 
 def _info(session: Session, folder: Path) -> RunInfo:

@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from mingyue.data.batches import Batches, largest_block
 from mingyue.data.dataset import Dataset
-from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
@@ -17,6 +15,7 @@ from mingyue.model.language_model import LanguageModel
 from mingyue.model.making import make_model
 from mingyue.model.word2vec import Word2Vec
 from mingyue.training.average import Average
+from mingyue.training.baseline import frequencies
 from mingyue.training.budget import Budget, evaluation_interval
 from mingyue.training.checkpoint import Checkpoint, Checkpoints
 from mingyue.training.compiling import compiled, plain
@@ -152,14 +151,6 @@ def open_session(
         started=started,
         saved_step=found.step if found else None,
     )
-
-
-def frequencies(tokens: Tokens, vocab_size: int) -> np.ndarray:
-    """How often each token comes in the text, int64 [V]."""
-    counts, piece = np.zeros(vocab_size, np.int64), 2**22
-    for start in range(0, tokens.n_tokens, piece):
-        counts += np.bincount(tokens.slice(start, start + piece), minlength=vocab_size)
-    return counts
 
 
 def has_saved(folder: Path) -> bool:

@@ -14,16 +14,20 @@ def told(recipe: Recipe, asked: Asked, best: Rung, seen: Sequence[Rung]) -> list
     """A line for each thing that was chosen or asked for."""
     model, train = best.model, recipe.train
     steps = int(best.tokens / best.batch)
+    rates = ("matrix_rate", "embedding_rate", "learning_rate")
+    if model.kind == "word2vec" or train.optimizer == "adamw":  # nothing that Muon moves
+        rates = rates[1:]
 
     def choice(name: str, value: str, settings: Collection[str], why: str) -> Choice:
         said = set(settings) & (set(asked.model) | set(asked.train))
         return Choice(name, value, tr("as asked for") if said == set(settings) else why)
 
+    shape = {"gpt": ("d_model", "n_layer", "n_head"), "word2vec": ("d_model",)}
     return [
         choice(
             tr("model"),
             _shape(model),
-            ("d_model", "n_layer", "n_head") if model.kind == "gpt" else ("d_model", "n_layer"),
+            shape.get(model.kind, ("d_model", "n_layer")),
             tr("the usual one") if model.kind == "word2vec" else _best_of(best, seen),
         ),
         choice(
@@ -34,19 +38,20 @@ def told(recipe: Recipe, asked: Asked, best: Rung, seen: Sequence[Rung]) -> list
         ),
         choice(
             tr("batch"),
-            tr("{rows} rows, {tokens} tokens", rows=best.rows, tokens=f"{best.batch:,}"),
+            tr("{rows}, {tokens} tokens", rows=_rows(best.rows), tokens=f"{best.batch:,}"),
             ("batch_size",),
             tr(
-                "about {steps} steps; smaller ones teach more, larger ones go faster",
+                "steps: about {steps}; smaller ones teach more, larger ones go faster",
                 steps=f"{steps:,}",
             ),
         ),
         choice(
             tr("rates"),
-            f"{train.matrix_rate:g} · {train.embedding_rate or train.learning_rate:g} · "
-            f"{train.learning_rate:g}",
-            ("matrix_rate", "embedding_rate", "learning_rate"),
-            tr("matrices, tables, the rest; for steps of this size"),
+            " · ".join(f"{getattr(train, name) or train.learning_rate:g}" for name in rates),
+            rates,
+            tr("tables, the rest; for steps of this size")
+            if "matrix_rate" not in rates
+            else tr("matrices, tables, the rest; for steps of this size"),
         ),
         choice(
             tr("reading"),
@@ -93,6 +98,10 @@ def _best_of(best: Rung, seen: Sequence[Rung]) -> str:
 
 def _times(best: Rung) -> str:
     return tr("{times} times", times=f"{best.tokens / best.unique:.2g}")
+
+
+def _rows(count: int) -> str:
+    return tr("1 row") if count == 1 else tr("{n} rows", n=count)
 
 
 def _threads(count: int) -> str:

@@ -26,6 +26,7 @@ from mingyue.explain.measures.contexts import (
     within_and_between,
 )
 from mingyue.explain.measures.sample import layers
+from mingyue.explain.numbers import deviation, percent
 from mingyue.explain.panels import Curves, Matrix, Panel, Scatter, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
@@ -113,7 +114,7 @@ def _static(found: dict[Way, Tensor], word: str) -> Verdict:
     off = float((rows - rows[0]).abs().max())
     return Verdict(
         tr("the static vector of {word} is the same in all contexts", word=word),
-        tr("largest difference {n}", n=f"{off:.1e}"),
+        tr("largest difference {n}", n=deviation(off)),
         off == 0,
     )
 
@@ -130,23 +131,23 @@ def _following(subject: Subject, contexts: Contexts, found: Tensor) -> Verdict:
     off = [float((found[i] - found[j]).abs().max()) for i, j in pairs]
     worst = int(np.argmax(off) if causal else np.argmin(off))
     a, b = (contexts.lines[i] for i in pairs[worst])
-    words = {"n": len(pairs), "off": f"{off[worst]:.1e}", "a": a, "b": b}
+    words = {"n": len(pairs), "off": deviation(off[worst]), "a": a, "b": b}
     alike = off[worst] <= SAME * float(found.abs().max())
     if causal:
-        measured = tr("in {n} pairs a difference of at most {off}, of {a} and {b}", **words)
+        measured = tr("largest difference in {n} pairs: {off} ({a}, {b})", **words)
     else:
-        measured = tr("in {n} pairs a difference of at least {off}, of {a} and {b}", **words)
+        measured = tr("smallest difference in {n} pairs: {off} ({a}, {b})", **words)
     return Verdict(claim, measured, alike == causal)
 
 
 def _others(contexts: Contexts, cosine: np.ndarray) -> Verdict:
     """Whether contexts that the model reads differently give different vectors."""
     n = len(contexts.items)
-    nearest = float(cosine[1:, ~np.eye(n, dtype=bool)].max())
+    apart = 1 - float(cosine[1:, ~np.eye(n, dtype=bool)].max())
     return Verdict(
         tr("with its cue in view, {word} has another vector in each context", word=contexts.word),
-        tr("largest cosine of two contexts, in any layer: {n}", n=f"{nearest:.4f}"),
-        nearest < 1 - 1e-6,
+        tr("the two most alike, in any layer: 1 − cosine is {n}", n=deviation(max(apart, 0.0))),
+        apart > 1e-6,
     )
 
 
@@ -167,7 +168,7 @@ def _telling(way: Way, cosine: np.ndarray, contexts: Contexts) -> Verdict:
             "as well in {p} of cases",
             a=f"{a:.3f}",
             b=f"{b:.3f}",
-            p=f"{chance:.1%}",
+            p=percent(chance),
         ),
         bool(chance <= CHANCE),
     )
@@ -192,7 +193,7 @@ def _curves(cosine: dict[Way, np.ndarray], contexts: Contexts) -> Iterator[Panel
         within, between = within_and_between(cosine[way], contexts.items)
         lines = {tr("of one sense"): within, tr("of two senses"): between}
         yield Curves(
-            title=tr("mean cosine of two contexts, read {way}", way=name),
+            title=tr("mean cosine of two contexts ({way})", way=name),
             x=np.arange(len(within)),
             lines={name: line for name, line in lines.items() if not np.isnan(line).all()},
             x_label=tr("layer"),
@@ -255,4 +256,5 @@ EXHIBIT = Definition(
     show=show,
     knobs=ContextKnobs,
     needs_dataset=True,
+    pages=("read", "layer"),
 )

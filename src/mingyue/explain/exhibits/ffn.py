@@ -14,7 +14,15 @@ from mingyue.explain.measures.neurons import (
     predictions,
     promising,
 )
-from mingyue.explain.measures.reactions import along, around, choosy, reactions, spoken, writes
+from mingyue.explain.measures.reactions import (
+    along,
+    around,
+    choosy,
+    reactions,
+    reactions_untrained,
+    spoken,
+    writes,
+)
 from mingyue.explain.measures.sample import Sample, affordable, layers, sample
 from mingyue.explain.panels import Bars, Strip, Table
 from mingyue.explain.subject import Subject, label
@@ -63,7 +71,7 @@ def show(subject: Subject, knobs: FfnKnobs) -> Exhibit:
         ),
         verdicts=[
             moves(neuron, knobs.factor, before, turned[0]),
-            choosy(values[0]),
+            choosy(values[0], subject.once(reactions_untrained, text, neuron.layer)),
             along(knobs.factor, (turned[0] - before)[tokens], written[0] * post[-1]),
         ],
         panels=[
@@ -72,7 +80,7 @@ def show(subject: Subject, knobs: FfnKnobs) -> Exhibit:
                 title=tr("neuron {neuron}: how strongly it reacts to each token", neuron=neuron),
                 tokens=subject.labels[part],
                 values=post[part].numpy(),
-                below=[f"{value:.2g}" for value in post[part].tolist()],
+                below=[f"{value:.2f}" for value in post[part].tolist()],
                 scale="signed",
             ),
             Table(

@@ -115,4 +115,5 @@ EXHIBIT = Definition(
     show=show,
     knobs=HeadsKnobs,
     needs_dataset=True,
+    pages=("layer", "head", "job"),
 )

@@ -9,7 +9,7 @@ from mingyue.explain.measures import jobs
 from mingyue.explain.measures.history import History, Logged, history, logged
 from mingyue.explain.measures.sample import layers
 from mingyue.explain.panels import Curves, Matrix, Panel, Table
-from mingyue.explain.subject import Subject, label
+from mingyue.explain.subject import Subject, bare, label
 from mingyue.language import tr
 
 LINES, POINTS, ROWS = 15, 300, 12
@@ -129,7 +129,7 @@ def _losses(log: Logged) -> list[Panel]:
     """What the run wrote down; neighbouring points as their mean where there are too many."""
     drawn: list[Panel] = []
     if len(log.steps) > 1:
-        groups = np.array_split(np.arange(len(log.steps)), min(POINTS, len(log.steps)))
+        groups = _together(log.steps)
         drawn.append(
             Curves(
                 title=tr("loss of the batch at each step, as it was logged"),
@@ -151,9 +151,17 @@ def _losses(log: Logged) -> list[Panel]:
                 },
                 x_label=tr("step"),
                 y_label=tr("nats a token"),
+                log_x=True,
             )
         )
     return drawn
+
+
+def _together(steps: np.ndarray) -> list[np.ndarray]:
+    """Which points are drawn as one, their mean: those that would lie on each other on an axis by
+    powers of ten. The first steps, where most happens, stay apart."""
+    place = np.floor(np.log(np.maximum(steps, 1)) / np.log(max(2, steps[-1])) * POINTS)
+    return np.split(np.arange(len(steps)), np.flatnonzero(np.diff(place)) + 1)
 
 
 def _chances(subject: Subject, found: History, part: slice) -> list[Panel]:
@@ -182,7 +190,7 @@ def _chances(subject: Subject, found: History, part: slice) -> list[Panel]:
 def _neighbours(subject: Subject, found: History, t: int) -> Table:
     """A row for each step."""
     return Table(
-        title=tr("the nearest to {token} in the embedding table", token=subject.labels[t]),
+        title=tr("the nearest to {token} in the embedding table", token=bare(subject.labels[t])),
         columns=[tr("step"), tr("the nearest first, by the angle between vectors")],
         rows=[
             [step, " ".join(label(subject.tokenizer, id) for id in near)]
@@ -233,12 +241,17 @@ def _samples(log: Logged) -> Table | None:
     if not wrote:
         return None
     chosen = np.unique(np.linspace(0, len(wrote) - 1, min(ROWS, len(wrote))).round().astype(int))
-    rows = [[wrote[i]["step"], " ↵ ".join(wrote[i]["sample"].split("\n"))[:60]] for i in chosen]
+    rows = [[wrote[i]["step"], _short(wrote[i]["sample"])] for i in chosen]
     return Table(
         title=tr("what it wrote at its looks, by chance"),
         columns=[tr("step"), tr("text")],
         rows=rows,
     )
+
+
+def _short(sample: str, most: int = 60) -> str:
+    line = " ↵ ".join(sample.split("\n"))
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def _log_steps(found: History) -> np.ndarray:
@@ -258,4 +271,5 @@ EXHIBIT = Definition(
     knobs=LearningKnobs,
     needs_dataset="if at hand",
     needs_snapshots=True,
+    pages=("job",),
 )

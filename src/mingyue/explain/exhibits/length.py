@@ -13,8 +13,11 @@ from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
 from mingyue.explain.measures.beyond import TIMES, compared, means, word
-from mingyue.explain.measures.sample import stretches
+from mingyue.explain.measures.sample import AT_ONCE, stretches
+from mingyue.explain.measures.unembed import token_losses
+from mingyue.explain.numbers import with_error
 from mingyue.explain.panels import Curves, Table
+from mingyue.explain.progress import told
 from mingyue.explain.subject import Subject
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
@@ -88,7 +91,11 @@ def show(subject: Subject, knobs: LengthKnobs) -> Exhibit:
             ),
             *panels,
         ],
-        notes=[*notes, *more],
+        notes=[
+            tr("the text named above plays no part: stretches of the model's own text are read"),
+            *notes,
+            *more,
+        ],
     )
 
 
@@ -105,9 +112,10 @@ def _both(subject: Subject, most: int) -> tuple[np.ndarray, np.ndarray]:
     ids = stretches(tokens, rows, TIMES * T, subject.tokenizer.end_id)  # [rows, 4T + 1]
     reach = T if model.config.position == "learned" else TIMES * T
     with evaluating(model):
-        on = torch.stack([_reading_on(model, row, reach) for row in ids])
-        moved = torch.stack([_moving(model, row, T) for row in ids])
-    return on.double().numpy(), moved.double().numpy()
+        parts = told(ids.split(max(1, AT_ONCE // (TIMES * T))), tr("reading on"))
+        both = [(_reading_on(model, part, reach), _moving(model, part, T)) for part in parts]
+    on, moved = (torch.cat(losses).double().numpy() for losses in zip(*both, strict=True))
+    return on, moved
 
 
 def _text(dataset: Dataset, length: int) -> tuple[Tokens, list[str]]:
@@ -131,29 +139,26 @@ def _text(dataset: Dataset, length: int) -> tuple[Tokens, list[str]]:
     )
 
 
-def _losses(model: GPT, ids: Tensor) -> Tensor:
-    """-ln p of each next token: ids [B, n + 1] → [B, n]."""
-    hidden = model.hidden(ids[:, :-1])  # [B, n, C]
-    logits = hidden @ model.unembedding.T  # [B, n, V]
-    chosen = logits.gather(-1, ids[:, 1:, None])[..., 0]
-    return logits.float().logsumexp(dim=-1) - chosen
+def _losses(model: GPT, ids: Tensor, first: int = 0) -> Tensor:
+    """-ln p of each next token but the ``first`` ones: ids [B, n + 1] → [B, n - first]."""
+    last = model.hidden(ids[:, :-1])[:, first:]  # [B, n - first, C]
+    return token_losses(last, model.unembedding, ids[:, first + 1 :])
 
 
 def _reading_on(model: GPT, ids: Tensor, reach: int) -> Tensor:
-    """One pass over ``reach`` tokens of ids [n + 1]; [n], nan beyond."""
-    losses = torch.full((len(ids) - 1,), math.nan)
-    losses[:reach] = _losses(model, ids[None, : reach + 1])[0]
+    """One pass over ``reach`` tokens of ids [B, n + 1]; [B, n], nan beyond."""
+    losses = torch.full(ids[:, 1:].shape, math.nan)
+    losses[:, :reach] = _losses(model, ids[:, : reach + 1])
     return losses
 
 
 def _moving(model: GPT, ids: Tensor, T: int) -> Tensor:
-    """Each window keeps the last half (rounded down) of the one before; ids [n + 1] → [n]."""
-    losses = torch.full((len(ids) - 1,), math.nan)
-    losses[:T] = _losses(model, ids[None, : T + 1])[0]
-    for done in range(T, len(losses), T - T // 2):
-        start = done - T // 2
-        part = _losses(model, ids[None, start : start + T + 1])[0]
-        losses[start + T // 2 : start + len(part)] = part[T // 2 :]
+    """Each window keeps the last half (rounded down) of the one before; ids [B, n + 1] → [B, n]."""
+    losses, kept = torch.full(ids[:, 1:].shape, math.nan), T // 2
+    losses[:, :T] = _losses(model, ids[:, : T + 1])
+    for done in range(T, losses.shape[1], T - kept):
+        window = ids[:, done - kept : done - kept + T + 1]
+        losses[:, done : done + T - kept] = _losses(model, window, kept)
     return losses
 
 
@@ -167,7 +172,7 @@ def _beyond(on: np.ndarray, moved: np.ndarray, T: int, learned: bool) -> Verdict
     mean, error = float(worse.mean()), _error(worse)
     return Verdict(
         claim,
-        tr("{mean} ± {error} nats a token more", mean=f"{mean:+.3f}", error=f"{error:.3f}"),
+        tr("{change} nats a token more", change=with_error(mean, error, "+")),
         not (mean > WORSE and mean > 2 * error),
     )
 
@@ -181,9 +186,10 @@ def _more_helps(on: np.ndarray, T: int) -> Verdict:
     return Verdict(
         claim,
         tr(
-            "first quarter {early}, second half {late} nats a token",
+            "first quarter {early}, second half {late}: {gain} nats a token less",
             early=f"{early.mean():.3f}",
             late=f"{late.mean():.3f}",
+            gain=with_error(gain, error),
         ),
         gain > 2 * error if abs(gain) > 2 * error else None,
     )

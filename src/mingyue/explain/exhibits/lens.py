@@ -11,8 +11,9 @@ from mingyue.explain.measures.attribution import adds_up, made, take_apart
 from mingyue.explain.measures.patching import corrupted, patch, read_other, streams
 from mingyue.explain.measures.sample import Sample, affordable, layers, sample
 from mingyue.explain.measures.unembed import lens
+from mingyue.explain.numbers import deviation, percent
 from mingyue.explain.panels import Curves, Matrix, Panel, Table
-from mingyue.explain.subject import Subject, label
+from mingyue.explain.subject import Subject, bare, label
 from mingyue.language import tr
 from mingyue.model.loss import cross_entropy
 
@@ -32,7 +33,7 @@ def show(subject: Subject, knobs: LensKnobs) -> Exhibit:
     if t == 0:
         raise UserError(tr("position 0 sees nothing but ▷; choose a later one"))
     best, second = subject.logits[t].topk(2).indices.tolist()
-    word = label(subject.tokenizer, best)
+    word = bare(label(subject.tokenizer, best))
     rows = [tr("embedding"), *(tr("layer {n}", n=layer) for layer in range(L))]
     text = subject.once(sample, "val", affordable(subject.model, 1, 256, 2048))
     losses = subject.once(_losses, text)
@@ -69,7 +70,7 @@ def show(subject: Subject, knobs: LensKnobs) -> Exhibit:
                 y_label=tr("nats a token"),
             ),
             matrix,
-            *made(parts, word, label(subject.tokenizer, second)),
+            *made(parts, word, bare(label(subject.tokenizer, second))),
         ],
         notes=[
             *subject.notes,
@@ -77,8 +78,8 @@ def show(subject: Subject, knobs: LensKnobs) -> Exhibit:
             tr(
                 "chosen: {word}, the likeliest after {before}, at {p}",
                 word=word,
-                before=subject.labels[t],
-                p=f"{float(subject.logits[t].softmax(dim=-1)[best]):.1%}",
+                before=bare(subject.labels[t]),
+                p=percent(float(subject.logits[t].softmax(dim=-1)[best])),
             ),
             tr("compared with: {text}", text="".join(read[: WINDOW + 1])),
         ],
@@ -120,7 +121,7 @@ def _guesses(subject: Subject, rows: list[str], part: slice) -> tuple[list[Panel
         ),
     ]
     claim = tr("read after the last layer, it is the model's own prediction")
-    return panels, Verdict(claim, tr("largest difference {n} nats", n=f"{off:.1e}"), off <= 1e-3)
+    return panels, Verdict(claim, tr("largest difference {n} nats", n=deviation(off)), off <= 1e-3)
 
 
 def _losses(subject: Subject, text: Sample) -> list[float]:

@@ -8,8 +8,9 @@ from torch.nn import functional as F
 from mingyue.explain.choosing import Place, place, window, window_note
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
 from mingyue.explain.measures.neighbours import nearest
+from mingyue.explain.numbers import deviation
 from mingyue.explain.panels import Bars, Matrix, Table
-from mingyue.explain.subject import Subject, label
+from mingyue.explain.subject import Subject, bare, label
 from mingyue.language import tr
 
 DRAWN = 64
@@ -37,7 +38,7 @@ def show(subject: Subject, knobs: LookupKnobs) -> Exhibit:
     shown, labels = ids[part], list(subject.labels[part])
     distinct = shown.unique()  # ascending ids
     t = place(subject, knobs, prefer=("月", "猫"))
-    chosen, name = int(ids[t]), subject.labels[t]
+    chosen, name = int(ids[t]), bare(subject.labels[t])
     near, cosine = neighbours(subject, chosen, knobs.k)
     names = [label(subject.tokenizer, i) for i in near.tolist()]
     mean, least = float(cosine.mean()), patchworks(table, knobs.k)
@@ -55,7 +56,7 @@ def show(subject: Subject, knobs: LookupKnobs) -> Exhibit:
                 tr("the one-hot product equals the lookup"),
                 tr(
                     "largest difference {n} in {count} numbers",
-                    n=f"{difference:.1e}",
+                    n=deviation(difference),
                     count=rows.numel(),
                 ),
                 difference <= 1e-6 * float(rows.abs().max()),
@@ -63,13 +64,13 @@ def show(subject: Subject, knobs: LookupKnobs) -> Exhibit:
             Verdict(
                 tr(
                     "the row of {name} was learned: its {k} nearest rows are nearer than those of "
-                    "{n} patchwork rows, whose every number is taken from another token's row",
+                    "any of {n} made-up rows, put together of numbers from many tokens' rows",
                     name=name,
                     k=len(near),
                     n=PATCHWORKS,
                 ),
                 tr(
-                    "mean cosine {mean}, nearest patchwork {least}",
+                    "mean cosine {mean}; of the made-up row that has the nearest, {least}",
                     mean=f"{mean:.3f}",
                     least=f"{least:.3f}",
                 ),

@@ -20,6 +20,7 @@ from mingyue.explain.measures.rehearsal import (
     small,
     written,
 )
+from mingyue.explain.numbers import deviation, with_error
 from mingyue.explain.panels import Curves, Matrix, Panel, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
@@ -103,10 +104,10 @@ def _laws(subject: Subject, before: Tensor, after: Tensor) -> list[Verdict]:
         Verdict(
             tr("the mask takes away all of the future and changes nothing else"),
             tr(
-                "{n} of {all} scores of the future are -∞; largest change of another {gap}",
+                "{n} of {all} scores of the future are -∞; largest change of any other: {gap}",
                 n=f"{hidden:,}",
                 all=f"{after[..., future].numel():,}",
-                gap=f"{gap:.2g}",
+                gap=deviation(gap),
             ),
             hidden == after[..., future].numel() and gap <= 1e-4 * max(1.0, size),
         ),
@@ -160,7 +161,7 @@ def _trainings(subject: Subject, knobs: MaskKnobs) -> tuple[list[Verdict], list[
         ),
         Verdict(
             tr("but reading from left to right the one without mask guesses worse"),
-            tr("{mean} ± {error} nats a token more", mean=f"{mean:+.3f}", error=f"{error:.3f}"),
+            tr("{change} nats a token more", change=with_error(mean, error, "+")),
             mean > WORTH and mean > 2 * error,
         ),
     ]
@@ -213,4 +214,5 @@ EXHIBIT = Definition(
     show=show,
     knobs=MaskKnobs,
     needs_dataset="if at hand",
+    pages=("layer", "head"),
 )

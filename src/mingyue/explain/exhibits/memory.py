@@ -17,7 +17,9 @@ from mingyue.explain.measures.racing import LAYERS, WIDTH
 from mingyue.explain.measures.reach import distances, gradient, influence, kept
 from mingyue.explain.measures.rehearsal import BLOCK, Excerpt, at_once, rehearse, small
 from mingyue.explain.measures.sample import WORK
+from mingyue.explain.numbers import with_error
 from mingyue.explain.panels import Curves, Table
+from mingyue.explain.progress import told
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
@@ -59,13 +61,9 @@ def show(subject: Subject, knobs: MemoryKnobs) -> Exhibit:
     readers, note = _readers(subject, knobs)
     names = [reader.name for reader in readers]
     gpt, rnn = readers[:2]
-    B, T = len(gpt.rows), gpt.rows.shape[1] - 1
-    work = 2 * max(reader.model.config.products for reader in readers) * T  # of a row
-    B = min(B, max(4, int(WORK / (work * T))))
-    back = distances(T, max(8, int(WORK / (work * B))))  # [n]
-    far, everywhere = T // 2, np.arange(T - 1)
-    moved = [influence(r.model, r.rows[:B, :-1], back, knobs.seed) for r in readers]  # [B, n] each
-    slopes = [gradient(r.model, r.rows[:B, :-1], r.rows[:B, -1])[:, :-1] for r in readers]
+    T = gpt.rows.shape[1] - 1
+    back, moved, slopes, nats = subject.once(_reach, knobs)
+    B, far, everywhere = len(moved[0]), T // 2, np.arange(T - 1)
     left = [kept(part, back, far) for part in moved]
     returned = [kept(part, everywhere, far) for part in slopes]
     both = gpt.name, rnn.name
@@ -137,8 +135,8 @@ def show(subject: Subject, knobs: MemoryKnobs) -> Exhibit:
                     [
                         reader.name,
                         reader.model.count_parameters(),
-                        f"{float(at_once(reader.model, reader.rows).mean()):.2f}",
-                        *(f"{share:.2g} ± {error:.1g}" for share, error in (left[i], returned[i])),
+                        f"{nats[i]:.2f}",
+                        *(with_error(share, error) for share, error in (left[i], returned[i])),
                     ]
                     for i, reader in enumerate(readers)
                 ],
@@ -164,6 +162,27 @@ def show(subject: Subject, knobs: MemoryKnobs) -> Exhibit:
             ),
         ],
     )
+
+
+def _reach(
+    subject: Subject, knobs: MemoryKnobs
+) -> tuple[np.ndarray, list[Tensor], list[Tensor], list[float]]:
+    """Distances [n]; of each reader influence [B, n], gradient [B, T - 1], nats a token.
+
+    Large models get fewer rows B and fewer distances.
+    """
+    readers, _ = _readers(subject, knobs)
+    B, T = len(readers[0].rows), readers[0].rows.shape[1] - 1
+    work = 2 * max(reader.model.config.products for reader in readers) * T  # of a row
+    B = min(B, max(4, int(WORK / (work * T))))
+    back = distances(T, max(8, int(WORK / (work * B))))
+    moved, slopes, nats = [], [], []
+    for reader in told(readers, tr("measuring how far back each reaches")):
+        model, rows = reader.model, reader.rows[:B]
+        moved.append(influence(model, rows[:, :-1], back, knobs.seed))
+        slopes.append(gradient(model, rows[:, :-1], rows[:, -1])[:, :-1])
+        nats.append(float(at_once(model, reader.rows).mean()))
+    return back, moved, slopes, nats
 
 
 def _readers(subject: Subject, knobs: MemoryKnobs) -> tuple[list[Reader], str]:
@@ -213,15 +232,11 @@ def _more(shares: Sequence[tuple[float, float]]) -> bool | None:
 
 
 def _both(shares: Sequence[tuple[float, float]], far: int) -> str:
-    (one, error), (other, its_error) = shares[:2]
     return tr(
-        "{n} tokens back and more {one} ± {error} of what the last token has, against {other} ± "
-        "{its_error}",
+        "{n} tokens back and more {one} of what the last token has, against {other}",
         n=far,
-        one=f"{one:.2g}",
-        error=f"{error:.1g}",
-        other=f"{other:.2g}",
-        its_error=f"{its_error:.1g}",
+        one=with_error(*shares[0]),
+        other=with_error(*shares[1]),
     )
 
 

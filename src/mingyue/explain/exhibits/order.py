@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mingyue.errors import UserError
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
+from mingyue.explain.numbers import deviation
 from mingyue.explain.panels import Table
 from mingyue.explain.subject import Subject, label
 from mingyue.generation.decode import evaluating
@@ -38,7 +39,7 @@ def show(subject: Subject, knobs: OrderKnobs) -> Exhibit:
         raise UserError(tr("{text} reads the same both ways; give another text", text=subject.text))
     pair = torch.tensor([[*subject.ids[0, :1].tolist(), *ids, ask] for ids in (one, two)])
     pair = pair[:, : subject.model.config.block_size]  # [2, T]
-    names = [subject.tokenizer.decode(ids) for ids in (one, two)]
+    names = [subject.tokenizer.decode(ids).strip() for ids in (one, two)]
     config = subject.model.config
     twin = copy.deepcopy(subject.model).double()
     schemes: set[Position] = {config.position, "none"}
@@ -186,7 +187,7 @@ def _row(found: dict[tuple[Position, bool], float], position: Position) -> list[
 
 
 def _measured(difference: float) -> str:
-    return tr("largest difference of a score {gap}", gap=f"{difference:.2g}")
+    return tr("largest difference of a score {gap}", gap=deviation(difference))
 
 
 def _guesses(subject: Subject, pair: Tensor, names: Sequence[str]) -> Table:

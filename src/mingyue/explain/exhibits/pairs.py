@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
+from mingyue.explain.numbers import percent
 from mingyue.explain.panels import Strip, Table
 from mingyue.explain.subject import Subject, label
 from mingyue.language import tr
@@ -53,7 +54,7 @@ def show(subject: Subject, knobs: Knobs) -> Exhibit:
                 title=tr("what came, coloured by the probability it was given"),
                 tokens=y,
                 values=np.exp(-loss),
-                below=[f"{p:.0%}" if p >= 0.005 else f"{p:.1e}" for p in np.exp(-loss)],
+                below=[percent(p) for p in np.exp(-loss).tolist()],
                 scale="share",
             ),
             Table(
@@ -74,7 +75,7 @@ def show(subject: Subject, knobs: Knobs) -> Exhibit:
         ],
         notes=[
             *subject.notes,
-            tr("the likeliest token was right {n} times of {all}", n=hits, all=len(y)),
+            tr("the likeliest token was the right one at {n} of {all} places", n=hits, all=len(y)),
         ],
     )
 

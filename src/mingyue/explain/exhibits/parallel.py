@@ -11,6 +11,7 @@ from torch import Tensor
 
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
 from mingyue.explain.measures.turns import beside
+from mingyue.explain.numbers import deviation, number
 from mingyue.explain.panels import Curves, Strip, Table
 from mingyue.explain.subject import Subject
 from mingyue.generation.decode import evaluating
@@ -56,7 +57,7 @@ def show(subject: Subject, knobs: ParallelKnobs) -> Exhibit:
                 tr("one pass gives the predictions of as many separate passes"),
                 tr(
                     "largest difference {gap} among scores up to {size}",
-                    gap=f"{largest:.1e}",
+                    gap=deviation(largest),
                     size=f"{size:.1f}",
                 ),
                 largest <= ROUNDING * max(1.0, size),
@@ -73,7 +74,7 @@ def show(subject: Subject, knobs: ParallelKnobs) -> Exhibit:
                 title=tr("largest difference of a score, at each position"),
                 tokens=subject.labels[:T],
                 values=gaps,
-                below=["0" if gap == 0 else f"{gap:.0e}" for gap in gaps],
+                below=[number(gap) for gap in gaps.tolist()],
             ),
             Table(
                 title=tr("what it takes"),

@@ -11,8 +11,9 @@ from torch.nn import functional as F
 
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
 from mingyue.explain.measures.cards import check_head, queries_and_keys
+from mingyue.explain.numbers import deviation
 from mingyue.explain.panels import Curves, Matrix, Panel, Table
-from mingyue.explain.subject import Subject
+from mingyue.explain.subject import Subject, bare
 from mingyue.language import tr
 from mingyue.model.attention import alibi_bias
 from mingyue.model.position import LearnedPosition, RotaryPosition, sinusoid
@@ -137,7 +138,7 @@ def _clock(d_model: int, n: int) -> Part:
     speeds = [10_000.0 ** (-2 * hand / width) for hand in hands]
     verdict = Verdict(
         tr("clock: row p + k is row p turned by angles that depend on k alone"),
-        tr("largest deviation {gap}, over all p and k below {n}", gap=f"{gap:.1e}", n=n),
+        tr("largest deviation {gap}, over all p and k below {n}", gap=deviation(gap), n=n),
         gap <= ROUNDING,
     )
     return [verdict], [
@@ -176,12 +177,12 @@ def _rotation(subject: Subject, knobs: PositionKnobs) -> Part:
     size = float(lengths.max()) / math.sqrt(config.head_width)
     gap = max(_range(scores.diagonal(away, -2, -1)) for away in range(1 - n, n))
     layer, labels = knobs.layer, [str(p) for p in range(n)]
-    pair = {"query": subject.labels[last], "key": subject.labels[first]}
+    pair = {"query": bare(subject.labels[last]), "key": bare(subject.labels[first])}
     verdict = Verdict(
         tr("RoPE: the score of a query and a key depends on their distance alone"),
         tr(
             "largest deviation {gap} among scores up to {size}, all heads, all pairs below {n}",
-            gap=f"{gap:.1e}",
+            gap=deviation(gap),
             size=f"{float(scores.abs().max()):.2f}",
             n=n,
         ),
@@ -236,4 +237,5 @@ EXHIBIT = Definition(
     texts=("床前明月光", "To be, or not to be"),
     show=show,
     knobs=PositionKnobs,
+    pages=("head",),
 )

@@ -9,8 +9,10 @@ from torch import Tensor
 from mingyue.explain.choosing import Place, place, window, window_note, within
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
 from mingyue.explain.measures.by_hand import head_by_hand
+from mingyue.explain.measures.reference import looks
+from mingyue.explain.numbers import deviation
 from mingyue.explain.panels import Matrix, Table
-from mingyue.explain.subject import Subject
+from mingyue.explain.subject import Subject, bare
 from mingyue.language import tr
 
 DRAWN = 64
@@ -37,7 +39,7 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
     found = head_by_hand(subject, layer, head)
     part = window(knobs.start, T)
     labels, scores = list(subject.labels[part]), list(found.scores)[1:-1]
-    asks, shares = subject.labels[t], found.shares[t]  # [T]
+    asks, shares = bare(subject.labels[t]), found.shares[t]  # [T]
     most = int(shares.argmax())
     weighted = shares[:, None] * found.values  # [T, D]
     worst = max(found.difference, key=lambda step: found.difference[step])
@@ -58,7 +60,7 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
                 tr("computed by hand from the weights, each step gives the model's own numbers"),
                 tr(
                     "largest difference {n}, at {step}",
-                    n=f"{found.difference[worst]:.1e}",
+                    n=deviation(found.difference[worst]),
                     step=worst,
                 ),
                 found.difference[worst] <= TOLERANCE * largest,
@@ -129,7 +131,7 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
             Table(
                 title=tr("by hand against the model"),
                 columns=[tr("step"), tr("largest difference")],
-                rows=[[step, f"{apart:.1e}"] for step, apart in found.difference.items()],
+                rows=[[step, deviation(apart)] for step, apart in found.difference.items()],
             ),
         ],
         notes=[
@@ -137,7 +139,7 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
             tr(
                 "{asks} gives most to {token}: {share}",
                 asks=asks,
-                token=f"{subject.labels[most]} ({most})",
+                token=f"{bare(subject.labels[most])} ({most})",
                 share=f"{float(shares[most]):.3f}",
             ),
             *_sharing(config.n_head, config.kv_heads, found.kv_head),
@@ -148,29 +150,17 @@ def show(subject: Subject, knobs: QkvKnobs) -> Exhibit:
 
 def _best_head(subject: Subject, knobs: QkvKnobs, t: int) -> tuple[int, int]:
     """The layer and head that the knobs name; left open, where the article's look is clearest."""
-    config, shares = subject.model.config, _looks(subject, t)
+    config, meant = subject.model.config, _meant(subject, t)
     layers, heads = range(config.n_layer), range(config.n_head)
     if knobs.layer is not None:
         layers = [within(tr("layer"), knobs.layer, config.n_layer)]
     if knobs.head is not None:
         heads = [within(tr("head"), knobs.head, config.n_head)]
     every = [(layer, head) for layer in layers for head in heads]
-    if shares is None:
+    if meant is None:
         return every[0]
-    return max(every, key=lambda at: float(shares[at]))
-
-
-def _looks(subject: Subject, t: int) -> Tensor | None:
-    """How much of its attention each head gives from t to whom the article says, [L, H]."""
-    if (meant := _meant(subject, t)) is None:
-        return None
-    return _patterns(subject, t)[..., meant]
-
-
-def _patterns(subject: Subject, t: int) -> Tensor:
-    """What each head looks at from t, [L, H, T]."""
-    seen = subject.see(lambda name: name.endswith("hook_pattern"))
-    return torch.stack([pattern[0, :, t] for pattern in seen.values()])
+    clear = subject.once(looks, t, meant).clear  # [L, H]
+    return max(every, key=lambda at: float(clear[at]))
 
 
 def _meant(subject: Subject, t: int) -> int | None:
@@ -181,30 +171,29 @@ def _meant(subject: Subject, t: int) -> int | None:
 
 
 def _reference(subject: Subject, t: int) -> list[Verdict]:
-    shares, meant = _looks(subject, t), _meant(subject, t)
-    if shares is None or meant is None:
+    if (meant := _meant(subject, t)) is None:
         return []
-    L, H = shares.shape
-    layer, head = divmod(int(shares.argmax()), H)
-    n = int((_patterns(subject, t).argmax(dim=-1) == meant).sum())
-    return [
-        Verdict(
-            tr(
-                "as in the article, {asks} looks at {meant}: a head gives it more than half of "
-                "its attention",
-                asks=_words(subject)[t],
-                meant=subject.labels[meant].strip("␣ "),
-            ),
-            tr(
-                "head {best} gives {peak}; it gets most in {n} of {all} heads",
-                best=f"{layer}.{head}",
-                peak=f"{float(shares.max()):.3f}",
-                n=n,
-                all=L * H,
-            ),
-            float(shares.max()) > 0.5,
-        )
-    ]
+    found = subject.once(looks, t, meant)
+    best = divmod(int(found.clear.argmax()), found.clear.shape[1])
+    own, others, instead = (float(each[best]) for each in (found.own, found.others, found.instead))
+    words = {"asks": _words(subject)[t], "meant": subject.labels[meant].strip("␣ ")}
+    claim = tr(
+        "as in the article, {asks} looks at {meant}: in some head it gives it more than half of "
+        "its attention, and at least twice as much as other tokens do",
+        **words,
+    )
+    if not found.compared:
+        return [Verdict(claim, tr("there is no other token to compare with"), None)]
+    measured = tr(
+        "head {best}: {asks} gives {meant} {own}, the other tokens that see it {others} on "
+        "average, other tokens in the place of {asks} {instead}",
+        **words,
+        best=f"{best[0]}.{best[1]}",
+        own=f"{own:.3f}",
+        others=f"{others:.3f}",
+        instead=f"{instead:.3f}",
+    )
+    return [Verdict(claim, measured, bool(found.clear.max() > 0))]
 
 
 def _words(subject: Subject) -> list[str]:
@@ -242,4 +231,5 @@ EXHIBIT = Definition(
     ),
     show=show,
     knobs=QkvKnobs,
+    pages=("score",),
 )

@@ -200,4 +200,5 @@ EXHIBIT = Definition(
     show=show,
     knobs=ScalingKnobs,
     needs_dataset="if at hand",
+    pages=("scores",),
 )

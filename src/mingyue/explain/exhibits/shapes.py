@@ -10,8 +10,9 @@ from torch import Tensor
 from mingyue.explain.choosing import Place, place, within
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
 from mingyue.explain.measures.walk import Made, watching
+from mingyue.explain.numbers import deviation
 from mingyue.explain.panels import Matrix, Step, Steps, Table
-from mingyue.explain.subject import Subject
+from mingyue.explain.subject import Subject, bare
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.attention import Attention, attend_readably
@@ -88,7 +89,7 @@ def show(subject: Subject, knobs: ShapesKnobs) -> Exhibit:
             ),
             Verdict(
                 tr("one large matrix gives what a loop over the heads would"),
-                tr("largest difference {n}", n=f"{apart:.1e}"),
+                tr("largest difference {n}", n=deviation(apart)),
                 apart <= 1e-5 * max(1.0, float(looped.abs().max())),
             ),
             Verdict(
@@ -97,7 +98,7 @@ def show(subject: Subject, knobs: ShapesKnobs) -> Exhibit:
             ),
             Verdict(
                 tr("the eighth tensor is what attention adds to the stream"),
-                tr("largest difference {n}", n=f"{off:.1e}"),
+                tr("largest difference {n}", n=deviation(off)),
                 off <= 1e-4 * max(1.0, float(tensors[7].abs().max())),
             ),
         ],
@@ -117,7 +118,7 @@ def show(subject: Subject, knobs: ShapesKnobs) -> Exhibit:
                 title=tr(
                     "the numbers of {token} at each step (the first {n}; at steps 3 to 6 those of "
                     "head {head})",
-                    token=subject.labels[t],
+                    token=bare(subject.labels[t]),
                     n=DRAWN,
                     head=head,
                 ),

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from mingyue.explain.choosing import Place, place, window, window_note, within
 from mingyue.explain.exhibit import Definition, Exhibit, Verdict
+from mingyue.explain.numbers import deviation, number, percent
 from mingyue.explain.panels import Bars, Curves, Matrix, Table
-from mingyue.explain.subject import Subject, label
+from mingyue.explain.subject import Subject, bare, label
 from mingyue.generation.sampling import heat
 from mingyue.language import tr
 
@@ -59,12 +60,12 @@ def show(subject: Subject, knobs: SoftmaxKnobs) -> Exhibit:
         verdicts=[
             Verdict(
                 tr("every row sums to 1, in all layers and heads"),
-                tr("largest deviation {n}", n=f"{max(off):.1e}"),
+                tr("largest deviation {n}", n=deviation(max(off))),
                 max(off) <= TOLERANCE,
             ),
             Verdict(
                 tr("the future gets exactly 0"),
-                tr("largest share of a later token {n}", n=f"{max(future):.3g}")
+                tr("largest share of a later token {n}", n=deviation(max(future)))
                 if config.causal
                 else tr("this model has no mask: every token may look at later ones"),
                 max(future) == 0 if config.causal else None,
@@ -73,10 +74,10 @@ def show(subject: Subject, knobs: SoftmaxKnobs) -> Exhibit:
                 tr("the higher the temperature, the more even the choice"),
                 tr(
                     "from T = 0.1 to T = 10: entropy {a} to {b} nats, top probability {c} to {d}",
-                    a=f"{entropy[0]:.3f}",
-                    b=f"{entropy[-1]:.3f}",
-                    c=f"{top[0]:.3f}",
-                    d=f"{top[-1]:.2g}",
+                    a=number(entropy[0]),
+                    b=number(entropy[-1]),
+                    c=percent(top[0]),
+                    d=percent(top[-1]),
                 ),
                 bool(np.diff(entropy).min() >= -1e-9 and np.diff(top).max() <= 1e-9)
                 if float(logits.max() - logits.min()) > 0
@@ -99,14 +100,14 @@ def show(subject: Subject, knobs: SoftmaxKnobs) -> Exhibit:
                 title=tr("all rows of each layer"),
                 columns=[tr("layer"), tr("rows"), tr("sum - 1, at most"), tr("future, at most")],
                 rows=[
-                    [i, config.n_head * T, f"{a:.1e}", f"{b:.3g}"]
+                    [i, config.n_head * T, deviation(a), deviation(b)]
                     for i, (a, b) in enumerate(zip(off, future, strict=True))
                 ],
             ),
             Bars(
                 title=tr(
                     "what comes after {token} (position {t}), by temperature",
-                    token=subject.labels[t],
+                    token=bare(subject.labels[t]),
                     t=t,
                 ),
                 names=[label(subject.tokenizer, i) for i in best.tolist()],

@@ -14,8 +14,9 @@ from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
 from mingyue.explain.measures.company import WINDOW, Company, company, skip_gram
 from mingyue.explain.measures.jobs import is_sign
 from mingyue.explain.measures.other_run import command, other_run
+from mingyue.explain.numbers import percent
 from mingyue.explain.panels import Curves, Table
-from mingyue.explain.subject import Subject, label
+from mingyue.explain.subject import Subject, bare, label
 from mingyue.language import tr
 
 ASKED, LISTED, SHOWN = 300, 12, 5
@@ -75,7 +76,9 @@ def show(subject: Subject, knobs: Word2VecKnobs) -> Exhibit:
             ),
             Verdict(
                 tr("but each makes its own: most neighbours are not shared"),
-                tr("{n} of {k} are not", n=f"{k * (1 - overlap):.1f}", k=k),
+                tr(
+                    "of {k} neighbours {n} are in one table only", n=f"{k * (1 - overlap):.1f}", k=k
+                ),
                 overlap < 0.5 if chance < 0.2 else None,
             ),
             Verdict(
@@ -91,8 +94,11 @@ def show(subject: Subject, knobs: Word2VecKnobs) -> Exhibit:
         panels=[
             _side_by_side(names, names[chosen], tables, chosen, listed),
             Table(
-                title=tr("the nearest {n} of frequent tokens; ✓: in both", n=min(SHOWN, k)),
-                columns=[tr("token"), "skip-gram", "GPT", tr("shared of {k}", k=k)],
+                title=tr(
+                    "the {n} nearest to some frequent tokens; ✓ marks those in both tables",
+                    n=min(SHOWN, k),
+                ),
+                columns=[tr("token"), "skip-gram", "GPT", tr("in both, of the {k} nearest", k=k)],
                 rows=[
                     [
                         names[asked[row]],
@@ -202,11 +208,11 @@ def _lift(found: Company, asked: Sequence[int], near: np.ndarray) -> np.ndarray:
 
 def _measured(k: int, overlap: float, error: float, chance: float) -> str:
     return tr(
-        "overlap@{k}: {overlap} ± {error}, by chance {chance}",
+        "of the {k} nearest {overlap} ± {error} are the same, by chance {chance}",
         k=k,
-        overlap=f"{overlap:.3f}",
-        error=f"{error:.3f}",
-        chance=f"{chance:.3f}",
+        overlap=percent(overlap),
+        error=percent(error),
+        chance=percent(chance),
     )
 
 
@@ -226,7 +232,12 @@ def _side_by_side(
         columns.append([names[i] + " ✓" * (i in both) for i in ids.tolist()])
         columns.append([f"{c:.2f}" for c in cosine])
     return Table(
-        title=tr("nearest to {name}; ✓: in both, {n}", name=name, n=len(both)),
+        title=tr(
+            "the {k} nearest to {name} in each table; ✓ marks the {n} that are in both",
+            k=len(columns[0]),
+            name=bare(name),
+            n=len(both),
+        ),
         columns=["", "skip-gram", tr("cosine"), "GPT", tr("cosine")],
         rows=[[i + 1, *row] for i, row in enumerate(zip(*columns, strict=True))],
     )

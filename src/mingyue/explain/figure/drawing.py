@@ -9,8 +9,9 @@ import math
 from mingyue.explain.colours import limits, ramp
 from mingyue.explain.figure.lists import steps, table
 from mingyue.explain.figure.plots import bars, curves, scatter
-from mingyue.explain.figure.sheet import Part, Sheet, inches, number, wrap
+from mingyue.explain.figure.sheet import Part, Sheet, inches, wrap
 from mingyue.explain.figure.tiles import matrix, stamps, strip
+from mingyue.explain.numbers import number
 from mingyue.explain.panels import (
     Bars,
     Curves,

@@ -1,61 +1,76 @@
 """Words in rows: a table, and the steps of a computation."""
 
-import math
 from collections.abc import Callable, Sequence
 
 import matplotlib
 import numpy as np
 
-from mingyue.explain.figure.sheet import Part, Sheet, inches, number, wrap
+from mingyue.explain.figure.sheet import Part, Sheet, inches, wrap
+from mingyue.explain.numbers import column
 from mingyue.explain.panels import Steps, Table
 from mingyue.language import tr
 
 MANY_ROWS = 40
+GAP, HIGH = 0.3, 0.25
+"""Inches between columns, and of a row's first line."""
 
 
 def table(panel: Table, sheet: Sheet) -> Part:
-    cells = zip(*panel.rows[:MANY_ROWS], strict=True)
-    rows = list(zip(*map(_column, cells), strict=True))
+    """Numbers to the right, words to the left, and broken where they are too long for the page."""
+    columns = [_words(cells) for cells in zip(*panel.rows[:MANY_ROWS], strict=True)]
+    columns = columns or [[] for _ in panel.columns]
     of_numbers = [
         all(not isinstance(row[i], str) for row in panel.rows) and bool(panel.rows)
         for i in range(len(panel.columns))
     ]
     widths = [
-        0.3 + max([inches(head, 9), *(inches(row[i], 9.5) for row in rows)])
-        for i, head in enumerate(panel.columns)
+        GAP + max([inches(head, 9.5), *(inches(cell, 9.5) for cell in column)])
+        for head, column in zip(panel.columns, columns, strict=True)
     ]
-    shrink = min(1.0, sheet.inner / sum(widths))
+    widths = _fitting(widths, of_numbers, sheet.inner + GAP)
+    shrink = min(1.0, (sheet.inner + GAP) / sum(widths))
     ends = np.cumsum(widths) * shrink
-    high = 0.25
+    rows = [
+        [wrap(cell, 9.5, width - GAP + 0.01) for cell, width in zip(row, widths, strict=True)]
+        for row in zip(*columns, strict=True)
+    ]
+    lines = [max(map(len, row)) for row in rows]
 
-    def draw_row(cells: Sequence[str], y: float, size: float, colour: str) -> None:
-        for i, cell in enumerate(cells):
-            x = ends[i] - 0.3 * shrink if of_numbers[i] else ends[i] - widths[i] * shrink
+    def draw_row(cells: Sequence[Sequence[str]], y: float, size: float, colour: str) -> None:
+        for i, broken in enumerate(cells):
+            x = ends[i] - GAP * shrink if of_numbers[i] else ends[i] - widths[i] * shrink
             align = "right" if of_numbers[i] else "left"
-            sheet.text(cell, x, y, size * max(shrink, 0.6), colour, ha=align)
+            for k, line in enumerate(broken):
+                sheet.text(line, x, y + 0.19 * k, size * max(shrink, 0.6), colour, ha=align)
 
     def draw(y: float) -> None:
-        draw_row(panel.columns, y, 9, sheet.theme.faint)
-        sheet.box(0, y + 0.21, float(ends[-1]) - 0.3 * shrink, 0.01, sheet.theme.line)
-        for i, row in enumerate(rows):
-            draw_row(row, y + 0.29 + i * high, 9.5, sheet.theme.ink)
+        draw_row([[head] for head in panel.columns], y, 9, sheet.theme.faint)
+        sheet.box(0, y + 0.21, float(ends[-1]) - GAP * shrink, 0.01, sheet.theme.line)
+        y += 0.29
+        for row, n in zip(rows, lines, strict=True):
+            draw_row(row, y, 9.5, sheet.theme.ink)
+            y += HIGH + 0.19 * (n - 1)
 
-    return with_rest(0.3 + high * len(rows), draw, len(panel.rows) - MANY_ROWS, sheet)
+    height = 0.3 + sum(HIGH + 0.19 * (n - 1) for n in lines)
+    return with_rest(height, draw, len(panel.rows) - MANY_ROWS, sheet)
 
 
-def _column(cells: Sequence[str | float | int]) -> list[str]:
-    """Numbers under each other have as many decimals, but those that would keep only one digit."""
-    numbers = [float(cell) for cell in cells if not isinstance(cell, str)]
-    numbers = [abs(n) for n in numbers if math.isfinite(n)]
-    if all(n == int(n) for n in numbers):
-        return [number(cell) for cell in cells]
-    decimals = 4 - min(max(math.ceil(math.log10(max(numbers))), 0), 3)
-    return [
-        number(cell)
-        if isinstance(cell, str) or not math.isfinite(cell) or abs(cell) < 10 ** (1 - decimals)
-        else f"{cell:,.{decimals}f}"
-        for cell in cells
-    ]
+def _words(cells: Sequence[str | float | int]) -> list[str]:
+    """A column as words, its numbers written alike."""
+    said = iter(column([cell for cell in cells if not isinstance(cell, str)]))
+    return [cell if isinstance(cell, str) else next(said) for cell in cells]
+
+
+def _fitting(widths: list[float], of_numbers: Sequence[bool], room: float) -> list[float]:
+    """Columns of words made narrower, the widest first, until all fit or have but two inches."""
+    widths = list(widths)
+    while sum(widths) > room:
+        words = [i for i, numbers in enumerate(of_numbers) if not numbers and widths[i] > 2]
+        if not words:
+            break
+        widest = max(words, key=widths.__getitem__)
+        widths[widest] = max(2.0, widths[widest] - 0.1)
+    return widths
 
 
 def steps(panel: Steps, sheet: Sheet) -> Part:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from mingyue.explain.figure.lists import MANY_ROWS, with_rest
-from mingyue.explain.figure.sheet import Part, Sheet, inches, number
+from mingyue.explain.figure.sheet import Part, Sheet, inches
+from mingyue.explain.numbers import column, number
 from mingyue.explain.panels import Bars, Curves, Scatter, page_of
 
 
@@ -57,7 +58,7 @@ def bars(panel: Bars, sheet: Sheet) -> Part:
             places = np.arange(len(values)) + (i - (len(kinds) - 1) / 2) * thick
             look = {"color": sheet.theme.lines[i % len(sheet.theme.lines)], "label": name or None}
             drawn = axes.barh(places, np.nan_to_num(numbers), height=thick * 0.9, **look)
-            words = [number(float(v)) for v in numbers]
+            words = column(np.asarray(numbers, dtype=float).tolist())
             style = {"fontsize": 8, "color": sheet.theme.faint, "padding": 4}
             axes.bar_label(drawn, labels=words, **style)
         axes.margins(x=0.12 if any((v < 0).any() for _, v in kinds) else 0)

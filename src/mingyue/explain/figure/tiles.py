@@ -10,7 +10,7 @@ from matplotlib.colors import ListedColormap
 from mingyue.explain.colours import limits, ramp
 from mingyue.explain.figure.sheet import Part, Sheet, inches
 from mingyue.explain.panels import Matrix, Scale, Strip, page_of
-from mingyue.language import translated
+from mingyue.language import tr, translated
 
 Ends = tuple[float, float]  # of a ramp
 
@@ -35,7 +35,7 @@ def matrix(panel: Matrix, sheet: Sheet) -> Part:
         apart = 0.14 if upright or max(map(len, panel.columns)) == 1 else longest + 0.06
         shown = _ticks(panel.columns, wide, apart)
         axes.set_xticks([i + 0.5 for i in shown], [panel.columns[i] for i in shown])
-        axes.tick_params(axis="x", rotation=90 if upright else 0)
+        _turn(axes, upright)
         shown = _ticks(panel.rows, tall)
         axes.set_yticks([i + 0.5 for i in shown], [panel.rows[i] for i in shown])
         if panel.column_label:
@@ -55,18 +55,32 @@ def matrix(panel: Matrix, sheet: Sheet) -> Part:
 
 
 def stamps(panel: Matrix, sheet: Sheet) -> Part:
-    """All pages side by side: the last dimension across, the others down."""
+    """All pages side by side: the last dimension across, the others down; what rows and columns
+    are is written at the left ones and below the lowest, where there is room."""
     sizes = [len(labels) for labels in panel.pages.values()]
     across = sizes[-1] if len(sizes) > 1 else min(sizes[-1], 8)
     rows, columns = panel.values.shape[-2:]
     pages = panel.values.reshape(-1, rows, columns)
     named = [(translated(name), labels) for name, labels in panel.pages.items()]
     *outer, (inner_name, inner_labels) = named
-    left = max((inches(f"{n} {label}", 8) + 0.2 for n, ls in outer for label in ls), default=0)
-    gap = 0.1
-    wide = min(1.9, (sheet.inner - left + gap) / across - gap)
-    tall = min(max(wide * rows / columns, 0.25), 2.4)
-    wide = min(wide, tall * columns / rows) if rows > columns else wide
+    name_room = max((inches(f"{n} {label}", 8) + 0.2 for n, ls in outer for label in ls), default=0)
+    gap, longest = 0.1, max(inches(label, 1) for label in panel.rows)  # at a size of 1
+
+    def fitted(beside: float) -> tuple[float, float]:
+        """Width and height of a stamp, with so much room for names at the left."""
+        wide = min(1.9, (sheet.inner - name_room - beside + gap) / across - gap)
+        tall = min(max(wide * rows / columns, 0.25), 2.4)
+        return min(wide, tall * columns / rows) if rows > columns else wide, tall
+
+    size = _letters(panel.rows, fitted(min(8 * longest, 1.0))[1] / rows)
+    beside = longest * size + 0.08 if size else 0.0
+    wide, tall = fitted(beside)
+    below = _letters(panel.columns, wide / columns)
+    upright = max(inches(label, below) for label in panel.columns) > wide / columns
+    under = max(inches(label, below) for label in panel.columns) if upright else below / 72
+    left, foot = name_room + beside, under + 0.08 if below else 0.0
+    axes_named = _axes_in_words(panel)
+    first = 0.24 if axes_named else 0.0
     caption = 0.2 if len(sizes) == 1 else 0
     down, head = math.ceil(len(pages) / across), 0.22 if len(sizes) > 1 else 0
     all_fit = all(inches(f"{inner_name} {label}", 8) < wide + gap for label in inner_labels)
@@ -78,6 +92,9 @@ def stamps(panel: Matrix, sheet: Sheet) -> Part:
 
     def draw(y: float) -> None:
         ends, grey = limits(panel.values, panel.scale), sheet.theme.faint
+        if axes_named:
+            sheet.text(axes_named, 0, y, 8.5, grey, style="italic")
+            y += first
         for i, values in enumerate(pages):
             x = left + (i % across) * (wide + gap)
             top = y + head + (i // across) * (tall + gap + caption)
@@ -89,11 +106,34 @@ def stamps(panel: Matrix, sheet: Sheet) -> Part:
                 sheet.text(name(i // across), 0, top + tall / 2, 8, grey, va="center")
             axes = sheet.axes(x, top + caption, wide, tall)
             _cells(axes, values, panel.scale, ends, sheet, min(wide / columns, tall / rows))
+            axes.tick_params(pad=2)
             axes.set_xticks([])
             axes.set_yticks([])
+            if size and i % across == 0:
+                axes.set_yticks(np.arange(rows) + 0.5, panel.rows, fontsize=size)
+            if below and i + across >= len(pages):
+                axes.set_xticks(np.arange(columns) + 0.5, panel.columns, fontsize=below)
+                _turn(axes, upright)
             axes.spines[:].set(visible=True, color=sheet.theme.line, linewidth=0.6)
 
-    return Part(head + down * (tall + gap + caption), draw)
+    return Part(first + head + down * (tall + gap + caption) + foot, draw)
+
+
+def _turn(axes: Any, upright: bool) -> None:
+    """Names of columns from below to above; a lone sign stays as it is."""
+    for label in axes.get_xticklabels():
+        label.set_rotation(90 if upright and len(label.get_text()) > 1 else 0)
+
+
+def _letters(labels: Sequence[str], cell: float) -> float:
+    """The size of letters with which each label fits beside a cell of so many inches; 0: none."""
+    size = min(8.0, cell * 72 * 0.95)
+    return size if size >= 4.5 and max(map(len, labels), default=0) <= 12 else 0.0
+
+
+def _axes_in_words(panel: Matrix) -> str:
+    axes = {tr("rows"): panel.row_label, tr("columns"): panel.column_label}
+    return " · ".join(f"{axis}: {name}" for axis, name in axes.items() if name)
 
 
 def strip(panel: Strip, sheet: Sheet) -> Part:
@@ -153,7 +193,7 @@ def _numbers(axes: Any, values: np.ndarray, scale: Scale, ends: Ends, sheet: She
     colours = ramp(scale, sheet.dark)
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
-            words = f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
+            words = f"{value:.2f}" if abs(value) < 100 and value else f"{value:.0f}"
             ink = _ink_on(colours[_index(float(value), ends)])
             place = {"ha": "center", "va": "center", "fontsize": 7.5}
             axes.text(column + 0.5, row + 0.5, words, color=ink, **place)

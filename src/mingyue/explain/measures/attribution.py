@@ -13,6 +13,7 @@ from torch import Tensor
 
 from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures.unembed import constant, readers
+from mingyue.explain.numbers import deviation
 from mingyue.explain.panels import Bars, Matrix, Panel, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
@@ -89,7 +90,11 @@ def adds_up(subject: Subject, t: int, parts: Parts, tokens: Sequence[int]) -> Ve
     off = float((parts.total() - score).abs().max())
     return Verdict(
         tr("all heads, neurons and the rest add up to the score"),
-        tr("score {score}, largest difference {n}", score=f"{float(score[0]):.3f}", n=f"{off:.1e}"),
+        tr(
+            "score {score}, largest difference {n}",
+            score=f"{float(score[0]):.3f}",
+            n=deviation(off),
+        ),
         off <= 1e-4 * max(1.0, float(parts.neurons.abs().sum(dim=1).max())),
     )
 

@@ -22,6 +22,7 @@ from torch.nn import functional as F
 
 from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
+from mingyue.explain.progress import told
 from mingyue.language import tr
 from mingyue.model.word2vec import FREQUENT
 
@@ -115,7 +116,7 @@ def skip_gram(found: Company, steps: int, seed: int) -> Vectors:
     e, o = ((torch.rand(len(n), WIDTH, generator=generator) - 0.5) / WIDTH**0.5 for _ in "eo")
     optimizer = torch.optim.Adam([e, o], betas=(0.9, 0.99), eps=1e-12)
     before = loss(e, o, n, strangers)
-    for step in range(steps):
+    for step in told(range(steps), tr("learning skip-gram's vectors")):
         e.grad, o.grad = slopes(e, o, n, strangers)
         for group in optimizer.param_groups:
             group["lr"] = RATE * min(1.0, 2 * (steps - step) / steps)

@@ -5,21 +5,20 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures import jobs
 from mingyue.explain.measures.head_looks import Looks
 from mingyue.explain.measures.sample import Sample
-from mingyue.explain.measures.unembed import lens, onward
+from mingyue.explain.measures.unembed import onward, token_losses
 from mingyue.explain.panels import Table
+from mingyue.explain.progress import told
 from mingyue.explain.subject import Subject
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 from mingyue.model.block import Block
 from mingyue.model.gpt import GPT
 from mingyue.model.hooks import run_with_cache
-from mingyue.model.loss import IGNORED
 
 FEW = 8
 """Texts below which chance cannot be judged."""
@@ -41,8 +40,9 @@ def harm(subject: Subject, text: Sample) -> Harm:
     model, shape = subject.model, (subject.model.config.n_layer, subject.model.config.n_head)
     if not model.config.causal:
         return Harm(torch.full(shape, torch.nan), torch.full(shape, torch.nan))
+    parts = told(text.parts(), tr("switching off each head in turn"))
     with evaluating(model):
-        losses = torch.cat([_losses(model, part) for part in text.parts()], dim=1)
+        losses = torch.cat([_losses(model, part) for part in parts], dim=1)
     counts = text.real.sum(dim=1).cpu()  # [rows]
     mean, error = mean_and_error(losses[1:] - losses[0], counts)
     return Harm(mean.view(shape), error.view(shape))
@@ -112,9 +112,9 @@ def _losses(model: GPT, text: Sample) -> Tensor:
     """
 
     def losses(stream: Tensor, layer: int) -> Tensor:
-        logs = lens(model, onward(model, stream, layer)).flatten(0, 1)  # [B · T, V]
-        each = F.nll_loss(logs, text.targets.flatten(), reduction="none", ignore_index=IGNORED)
-        return each.view_as(text.ids).double().sum(dim=1).cpu()
+        last = model.norm(onward(model, stream, layer))  # [B, T, C]
+        each = token_losses(last, model.unembedding, text.targets)  # [B, T]
+        return each.double().sum(dim=1).cpu()
 
     names = ("hook_resid_pre", "hook_resid_mid", "attn.hook_z")
     seen = run_with_cache(model, text.ids, lambda name: name.endswith(names))[1]

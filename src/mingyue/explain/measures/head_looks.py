@@ -9,6 +9,7 @@ from torch import Tensor
 from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures import jobs
 from mingyue.explain.measures.sample import Sample
+from mingyue.explain.measures.untrained import twin
 from mingyue.explain.panels import Table
 from mingyue.explain.subject import Subject
 from mingyue.generation.decode import evaluating
@@ -129,9 +130,6 @@ def _mean_of_pairs(difference: Tensor) -> float:
 
 def _by_chance(model: GPT, text: Sample) -> float:
     """The mean difference of heads in an untrained twin of the model."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        twin = GPT(model.config).eval().to(text.ids.device)
-    seen = run_with_cache(twin, text.ids, lambda name: name.endswith("hook_pattern"))[1]
+    seen = run_with_cache(twin(model), text.ids, lambda name: name.endswith("hook_pattern"))[1]
     each = torch.stack([_differences(pattern, text.real).cpu() for pattern in seen.values()])
     return _mean_of_pairs(each / text.real.sum().cpu())

@@ -4,6 +4,7 @@ Where the prediction comes back, that vector carried what makes the difference; 
 the difference was elsewhere, or was not yet there.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -16,8 +17,9 @@ from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures.jobs import is_sign
 from mingyue.explain.measures.sample import AT_ONCE, affordable
 from mingyue.explain.measures.unembed import lens, onward
+from mingyue.explain.numbers import deviation, percent
 from mingyue.explain.panels import Matrix
-from mingyue.explain.subject import Subject, label
+from mingyue.explain.subject import Subject, bare, label
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
 
@@ -78,10 +80,9 @@ def patch(
     if len(differ) == 1 and differ[0] in places:
         certain.append(back[0, places.index(differ[0])])
     off = max((abs(float(each) - (clean - worse)) for each in certain), default=0.0)
-    changes = " ".join(
-        f"{subject.labels[p]}→{label(subject.tokenizer, int(other[0, p]))}" for p in differ
-    )
-    words = {"word": label(subject.tokenizer, token), "changes": changes}
+    pairs = [(str(subject.labels[p]), label(subject.tokenizer, int(other[0, p]))) for p in differ]
+    changes = " ".join(f"{bare(before)}→{bare(after)}" for before, after in pairs)
+    words = {"word": bare(label(subject.tokenizer, token)), "changes": changes}
     matrix = Matrix(
         title=tr("what brings {word} back after {changes}: one vector of the text put in", **words),
         values=back.numpy(),  # [L + 1, places]
@@ -94,13 +95,20 @@ def patch(
     )
     return matrix, [
         Verdict(
-            tr("the last stream of the place that predicts, or a lone change undone, is all"),
-            tr("largest difference {n} nats", n=f"{off:.1e}"),
+            tr(
+                "all of it comes back with the last stream at the place that predicts, or with the "
+                "changed token itself if only one was changed"
+            ),
+            tr("largest difference {n} nats", n=deviation(off)),
             off <= 1e-3 if certain else None,
         ),
         Verdict(
             tr("the change matters: {word} loses 0.1 nats or more by {changes}", **words),
-            tr("ln p from {a} to {b}", a=f"{clean:.2f}", b=f"{worse:.2f}"),
+            tr(
+                "its probability goes from {a} to {b}",
+                a=percent(math.exp(clean)),
+                b=percent(math.exp(worse)),
+            ),
             clean - worse >= 0.1,
         ),
     ]

@@ -8,6 +8,7 @@ import torch
 from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures.racing import learning, runners, seconds, spread, weights
 from mingyue.explain.panels import Curves, Panel, Table
+from mingyue.explain.progress import told
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.cache import KVCache
@@ -39,7 +40,7 @@ def growth(gpt: LanguageModel, rnn: LanguageModel, names: tuple[str, str], n: in
             rnn=names[1],
         ),
         tr(
-            "after 1 token {a} and {c} numbers, after {n} {b} and {d}",
+            "after 1 token {a} and {c} numbers, after {n} tokens {b} and {d}",
             a=f"{a:,}",
             c=f"{c:,}",
             n=n,
@@ -83,7 +84,7 @@ def paces(subject: Subject, repeats: int) -> Paces:
     """Take the time of both over the length of the rows."""
     pair = runners(subject.model.config, TOGETHER)
     speeds: dict[str, list[np.ndarray]] = {name: [] for name in pair}
-    for length in LENGTHS:
+    for length in told(LENGTHS, tr("taking the time of a GPT and an LSTM")):
         ways = {n: learning(model, TOGETHER // length, length) for n, model in pair.items()}
         for name, taken in seconds(ways, repeats).items():
             speeds[name].append(TOGETHER / taken)

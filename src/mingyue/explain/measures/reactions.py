@@ -9,6 +9,7 @@ from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures.neurons import Neuron
 from mingyue.explain.measures.sample import Sample
 from mingyue.explain.measures.unembed import readers
+from mingyue.explain.measures.untrained import untrained
 from mingyue.explain.subject import Subject, label
 from mingyue.generation.decode import evaluating
 from mingyue.language import tr
@@ -17,6 +18,9 @@ from mingyue.model.hooks import run_with_cache
 
 BEFORE, AFTER = 8, 4
 """Tokens shown around one that a neuron reacted to."""
+
+FRESH = 64
+"""Neurons of an untrained model that one is compared with."""
 
 SMALL = 100
 """Different tokens below which a text says too little about the vocabulary."""
@@ -68,15 +72,37 @@ def writes(subject: Subject, neurons: Sequence[Neuron], tokens: Tensor) -> Tenso
     return scores - scores.mean(dim=1, keepdim=True)
 
 
-def choosy(values: Tensor) -> Verdict:
-    """Whether strong ones are rare among the reactions of a neuron."""
+def choosy(values: Tensor, fresh: Tensor) -> Verdict:
+    """Whether strong ones are rare among the reactions of a neuron [B · T], rarer than among
+    those of untrained ones [n, B · T]: a gate makes large products rare by itself."""
     sizes = values[~values.isnan()].abs()
-    share = float((sizes >= sizes.max() / 2).float().mean()) if len(sizes) else 1.0
+    share, alike = strong(values), sum(strong(other) <= strong(values) for other in fresh)
     return Verdict(
-        tr("it is choosy: at one token in twenty or fewer it reaches half of its strongest"),
-        tr("at {share} of {n} tokens", share=f"{share:.2%}", n=f"{len(sizes):,}"),
-        share <= 0.05 if len(sizes) >= 200 and float(sizes.max()) > 0 else None,
+        tr(
+            "it is choosy, more than nine in ten untrained neurons: few tokens bring it to half "
+            "of its strongest reaction"
+        ),
+        tr(
+            "{share} of {n} tokens do; of {all} untrained neurons {k} are as choosy",
+            share=f"{share:.2%}",
+            n=f"{len(sizes):,}",
+            all=len(fresh),
+            k=alike,
+        ),
+        10 * alike <= len(fresh) if len(sizes) >= 200 and float(sizes.max()) > 0 else None,
     )
+
+
+def strong(values: Tensor) -> float:
+    """At which share of the tokens a neuron reaches half of its strongest reaction."""
+    sizes = values[~values.isnan()].abs()
+    return float((sizes >= sizes.max() / 2).float().mean()) if len(sizes) else 1.0
+
+
+def reactions_untrained(subject: Subject, text: Sample, layer: int) -> Tensor:
+    """Those of some neurons of a layer in a fresh model of the same shape, [n, B · T]."""
+    width = min(FRESH, subject.model.config.ffn_width)
+    return reactions(untrained(subject), text, [Neuron(layer, i) for i in range(width)])
 
 
 def along(factor: float, change: Tensor, written: Tensor) -> Verdict:

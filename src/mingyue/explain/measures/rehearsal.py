@@ -16,6 +16,8 @@ from torch.nn import functional as F
 
 from mingyue.data.batches import Batches
 from mingyue.data.tokens import Tokens
+from mingyue.explain.measures.unembed import token_losses
+from mingyue.explain.progress import tell
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
@@ -123,10 +125,11 @@ def rehearse(
 ) -> np.ndarray:
     """Train each for so many steps; the loss of every step, [models, steps]."""
     losses = np.zeros((len(models), steps))
-    for model, curve in zip(models, losses, strict=True):
+    for n, (model, curve) in enumerate(zip(models, losses, strict=True)):
         optimizer = build_optimizer(model.train(), CONFIG)
         batches = excerpt.batches(excerpt.train, ROWS, seed)
         for step in range(steps):
+            tell(tr("training small models"), (n + step / steps) / len(models))
             x, y = (torch.from_numpy(part) for part in batches.batch(step))  # [B, T] each
             curve[step] = learn(
                 lambda ids, targets, model=model: _loss(model, ids, targets),
@@ -154,9 +157,7 @@ def _loss(model: LanguageModel, ids: Tensor, targets: Tensor) -> Tensor:
 def at_once(model: LanguageModel, ids: Tensor) -> Tensor:
     """-ln p of each next token, the whole row being there as in training: [B, T + 1] → [B, T]."""
     ids = ids.to(model.device)
-    logits = model(ids[:, :-1]).logits  # [B, T, V]
-    assert logits is not None
-    return F.cross_entropy(logits.mT, ids[:, 1:], reduction="none")
+    return token_losses(model.hidden(ids[:, :-1]), model.unembedding, ids[:, 1:])
 
 
 @torch.no_grad()

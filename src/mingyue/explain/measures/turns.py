@@ -6,7 +6,9 @@ from torch import Tensor
 
 from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures.racing import reading, runners, seconds, spread
+from mingyue.explain.numbers import deviation
 from mingyue.explain.panels import Curves, Panel, Table
+from mingyue.explain.progress import told
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
 from mingyue.model.language_model import LanguageModel
@@ -27,7 +29,7 @@ def pass_times(subject: Subject, repeats: int) -> Times:
     """Of a fresh GPT and a fresh LSTM like the subject's model."""
     pair = runners(subject.model.config, LONGEST)
     times: Times = {name: [] for name in pair}
-    for T in LENGTHS:
+    for T in told(LENGTHS, tr("taking the time of a GPT and an LSTM")):
         ways = {name: reading(model, 1, T) for name, model in pair.items()}
         for name, taken in seconds(ways, repeats).items():
             times[name].append(taken * 1e3)
@@ -50,7 +52,7 @@ def beside(subject: Subject, repeats: int) -> tuple[Verdict, list[Panel], str]:
         tr(
             "an LSTM's pass over {T} tokens is {T} steps, each from where the last ended", T=LONGEST
         ),
-        tr("largest difference {gap}", gap=f"{gap:.1e}"),
+        tr("largest difference {gap}", gap=deviation(gap)),
         gap <= ROUNDING,
     )
     panels: list[Panel] = [

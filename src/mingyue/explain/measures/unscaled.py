@@ -12,6 +12,7 @@ from torch import Tensor
 from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures.rehearsal import Excerpt, at_once, rehearse, small
 from mingyue.explain.measures.sharpness import ENOUGH, measures_of, words
+from mingyue.explain.numbers import with_error
 from mingyue.explain.panels import Curves, Panel, Table
 from mingyue.explain.subject import Subject
 from mingyue.language import tr
@@ -77,7 +78,7 @@ def compared(
         ),
         Verdict(
             tr("and it learns worse"),
-            tr("{mean} ± {error} nats a token more", mean=f"{mean:+.3f}", error=f"{error:.3f}"),
+            tr("{change} nats a token more", change=with_error(mean, error, "+")),
             mean > 0 if abs(mean) > max(2 * error, WORSE) else None,
         ),
     ]

@@ -84,7 +84,7 @@ function drawNumbers(pen, panel, page, { columns, left, top, wide, tall }) {
   page.values.forEach((value, i) => {
     if (!Number.isFinite(value)) return;
     pen.fillStyle = inkOn(colour(panel, value));
-    const text = sign(value.toFixed(Math.abs(value) < 100 ? 2 : 0));
+    const text = sign(value.toFixed(value && Math.abs(value) < 100 ? 2 : 0));
     const x = left + ((i % columns) + 0.5) * wide;
     pen.fillText(text, x, top + (Math.floor(i / columns) + 0.5) * tall);
   });

@@ -31,17 +31,14 @@ const within = (i, n) => Math.min(n - 1, Math.max(0, i));
 
 // --- numbers as words ---
 
-/** In few signs, for reading; `exactly` as stored, to nine digits. */
+/** In few signs, as numbers.py has them; `exactly` as stored, to nine digits. */
 function short(value) {
   if (value === null || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  const usual = value === 0 || (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e5);
-  return sign(usual ? String(+value.toPrecision(4)) : value.toExponential(1));
-}
-/** Counts in full; everything else in few signs. */
-function counted(value) {
-  const whole = Number.isSafeInteger(value) && Math.abs(value) >= 1e4;
-  return whole ? sign(value.toLocaleString("en-US")) : short(value);
+  const size = Math.abs(value);
+  if (size >= 1e9 || (size > 0 && size < 1e-3)) return sign(value.toExponential(1).replace("+", ""));
+  if (size >= 9999.5) return sign(Math.round(value).toLocaleString("en-US"));
+  return sign(String(+value.toPrecision(4)));
 }
 function exactly(value) {
   return Number.isFinite(value) ? sign(String(+value.toPrecision(9))) : short(value);

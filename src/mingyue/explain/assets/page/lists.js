@@ -65,7 +65,7 @@ function tableOf(panel) {
   const numeric = panel.columns.map((_, i) => panel.rows.some((row) => typeof row[i] === "number")
     && panel.rows.every((row) => typeof row[i] !== "string"));
   const shown = (value) => typeof value === "boolean" ? (value ? "✓" : "✗")
-    : typeof value === "string" ? value : counted(value);
+    : typeof value === "string" ? value : short(value);
   const long = panel.columns.map((_, i) => panel.rows.some((row) => shown(row[i]).length > 28));
   const kinds = panel.columns.map((_, i) => numeric[i] ? "n" : long[i] ? "long" : undefined);
   const head = (name, i) => make("th", { scope: "col", class: kinds[i] }, name);

@@ -26,7 +26,7 @@ function scrubber(exhibits) {
   function go(to) {
     step = within(to, data.steps.length);
     range.value = step;
-    shown.textContent = counted(data.steps[step]);
+    shown.textContent = short(data.steps[step]);
     range.setAttribute("aria-valuetext", shown.textContent);
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", i === step));
     redraws.length = frame; // those of the step left are gone with it

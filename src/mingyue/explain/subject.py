@@ -92,7 +92,7 @@ class Subject:
             ),
         ]
 
-    def once(self, compute: Callable[..., Found], *given: Hashable) -> Found:
+    def once(self, compute: Callable[..., Found], *given: Any) -> Found:
         """``compute(self, *given)``, computed the first time and remembered.
 
         For what takes long: a page asks once for each of its languages. So no words may be in it.

@@ -147,7 +147,7 @@ def test_pages_are_turned(call: Call, trained: Path, probe: None):
 def test_the_text_is_the_first_that_the_model_can_read(call: Call, trained: Path, probe: None):
     done = call("explain", "probe", str(trained))
     assert "text: 天地玄黄" in done.out
-    assert "has never seen 猫 喜 欢 吃 鱼 of 猫喜欢吃鱼" in done.out
+    assert "texts that this model cannot read: 猫喜欢吃鱼" in done.out
     told = json.loads(call("explain", "probe", str(trained), "--json").out)
     assert told["text"] == "天地玄黄" and told["run"] == str(trained)
 

@@ -80,7 +80,8 @@ def test_write_several(call: Call, trained: Path):
     texts = [json.loads(line) for line in done.out.splitlines()]
     assert len(texts) == 3 and len({t["seed"] for t in texts}) == 3
     assert {t["prompt"] for t in texts} == {"天"}
-    assert set(texts[0]) == {"prompt", "text", "reason", "seed", "n_tokens", "notes"}
+    told = {"prompt", "text", "reason", "seed", "n_tokens", "notes", "logprob", "tokens"}
+    assert set(texts[0]) == told
 
 
 def test_several_texts_are_printed_batch_by_batch(

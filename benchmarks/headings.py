@@ -39,7 +39,7 @@ CHARACTERISTIC = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--plain", nargs="*", default=[], help="runs without headings")
     parser.add_argument("--headed", nargs="+", required=True, help="runs with headings")
     parser.add_argument("--samples", type=int, default=60, help="for each heading")
@@ -70,7 +70,9 @@ def _plain_loss(writer: Writer) -> float:
 def _poems(writer: Writer) -> tuple[list[Document], list[Document]]:
     """The training and the held-out poems, with what is known about them."""
     data = prepare(open_corpus("tang"), writer.tokenizer)
-    held = {data.tokenizer.decode(data.val.document(i)) for i in range(data.val.n_documents)}
+    held = {
+        data.tokenizer.decode(data.val.document(i).tolist()) for i in range(data.val.n_documents)
+    }
     sides: tuple[list[Document], list[Document]] = ([], [])
     for poem in open_corpus("tang"):
         sides[poem.text in held].append(poem)

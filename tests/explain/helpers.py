@@ -27,3 +27,9 @@ def subject(text: str = POEM, **config: Any) -> Subject:
     sizes: dict[str, Any] = {"block_size": 32, "n_layer": 2, "n_head": 2, "d_model": 16}
     shape = ModelConfig.checked(**{**sizes, **config, "vocab_size": tokenizer.vocab_size})
     return Subject.of(Writer(lively(shape), tokenizer), text)
+
+
+def said_number(sentence: str) -> tuple[float, float]:
+    """The number that a sentence begins with, and by how much it may have been rounded."""
+    word = sentence.split()[0]
+    return float(word), 0.51 * 10.0 ** -len(word.partition(".")[2])

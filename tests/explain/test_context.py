@@ -221,3 +221,17 @@ def test_words_with_their_blank_are_found_and_stay_the_same_token() -> None:
     assert claims(show(looked, ContextKnobs()))[
         "the static vector of bank is the same in all contexts"
     ]
+
+
+def test_how_alike_the_most_alike_contexts_are_is_not_rounded_away() -> None:
+    """1.0000 beside "they differ" would be no measurement: what is missing to 1 is said."""
+    for seed in range(4):
+        exhibit = show(subject(TEXT), ContextKnobs(lines=0))
+        verdict = next(v for v in exhibit.verdicts if "another vector" in v.claim)
+        matrix = next(p for p in exhibit.panels if p.title.startswith("cosine between"))
+        cosine = matrix.values[matrix.page[0], 1:]
+        n = cosine.shape[-1]
+        apart = 1 - cosine[:, ~np.eye(n, dtype=bool)].max()
+        said = verdict.measured.rpartition(" ")[2]
+        assert verdict.holds == (apart > 1e-6) and verdict.holds is True
+        assert float(said) == pytest.approx(apart, rel=0.06), seed

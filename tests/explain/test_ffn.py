@@ -10,6 +10,7 @@ from torch import Tensor
 from mingyue.errors import UserError
 from mingyue.explain.exhibits.ffn import FfnKnobs, show
 from mingyue.explain.measures.neurons import promising
+from mingyue.explain.measures.reactions import choosy, strong
 from mingyue.explain.panels import page_of
 from mingyue.explain.subject import Subject, label
 from mingyue.model.gpt import GPT
@@ -181,3 +182,18 @@ def test_wrong_knobs_are_refused_and_long_texts_windowed() -> None:
     exhibit = show(looked, FfnKnobs(start=50))
     assert list(exhibit.panels[1].tokens) == list(looked.labels[50:114])
     exhibit.to_json()
+
+
+def test_choosy_is_only_what_untrained_neurons_are_not() -> None:
+    """The product of a gate is rarely large by itself: that alone is no choice."""
+    noise = torch.Generator().manual_seed(0)
+    gated = torch.randn(2, 64, 4000, generator=noise).prod(dim=0)  # [n, tokens]
+    rare = torch.randn(4000, generator=noise) * 0.1
+    rare[:3] = 9.0
+    flat = torch.rand(4000, generator=noise)
+    assert choosy(rare, gated).holds is True
+    assert choosy(gated[0], gated).holds is False and choosy(flat, gated).holds is False
+    assert choosy(rare[:100], gated[:, :100]).holds is None
+    assert float((gated[0].abs() >= gated[0].abs().max() / 2).float().mean()) < 0.05
+    alike = sum(strong(one) <= strong(gated[0]) for one in gated)
+    assert f"of 64 untrained neurons {alike} are" in choosy(gated[0], gated).measured

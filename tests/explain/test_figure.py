@@ -14,7 +14,7 @@ from mingyue import language
 from mingyue.errors import UserError
 from mingyue.explain import figure
 from mingyue.explain.figure import fonts
-from mingyue.explain.figure.sheet import inches, number, wrap
+from mingyue.explain.figure.sheet import inches, wrap
 from mingyue.explain.panels import Curves, Matrix, Panel, Scatter, Table
 from tests.explain.galleries import NASTY, TOKENS, attention, gallery
 
@@ -173,13 +173,6 @@ def test_lines_break_between_words_and_anywhere_in_chinese_but_before_a_mark():
     assert not any(line[0] in "，。" for line in lines)
 
 
-def test_numbers_in_few_signs():
-    shown = [number(v) for v in (0.0, 0.12345, 12, 123456.5, 1e-6, float("nan"), "x", True)]
-    assert shown == ["0", "0.1235", "12", "1.2e5", "1.0e-6", "", "x", "✓"]
-    counts = [number(n) for n in (1024, 3122048, -54410, 12288.0)]
-    assert counts == ["1024", "3,122,048", "-54,410", "12,288"]
-
-
 def words_of(panel: Panel) -> list[str]:
     """All that is written in a figure of one panel."""
     svg = figure.render(replace(gallery(), panels=[panel], notes=[]), "svg")
@@ -235,3 +228,34 @@ def test_an_svg_names_fonts_of_other_machines():
     for family in families:
         assert "PingFang SC" in family or "Songti SC" in family
         assert family.endswith(("sans-serif", "serif"))
+
+
+@pytest.mark.parametrize(("n", "named"), [(4, True), (25, True), (120, False)])
+def test_maps_side_by_side_say_what_their_rows_and_columns_are(n: int, named: bool):
+    """By name at the left ones and below the lowest, if there is room; in words in any case."""
+    labels = [chr(0x4E00 + i) for i in range(n)]
+    panel = Matrix(
+        title="m",
+        values=np.random.default_rng(0).random((2, 3, n, n)),
+        rows=labels,
+        columns=labels,
+        row_label="from here",
+        column_label="to there",
+        pages={"layer": ["0", "1"], "head": ["0", "1", "2"]},
+    )
+    words = words_of(panel)
+    assert {"rows: from here · columns: to there", "layer 1", "head 2"} <= {*words}
+    drawn = [words.count(label) for label in labels]
+    assert drawn == [2 + 3 if named else 0] * n  # beside two lines of maps, below three columns
+
+
+def test_a_table_too_wide_is_broken_and_stays_on_the_page():
+    rows = [[i, "床前明月光" * 12, "words and more words " * 9] for i in range(3)]
+    panel = Table(title="t", columns=["n", "a", "b"], rows=rows)
+    words = words_of(panel)
+    assert all(inches(word, 9.5) <= 4 for word in words)
+    whole = "".join(words).replace(" ", "")
+    assert whole.count("床") == 36 and whole.count("more") == 27
+    picture_of = figure.render(replace(gallery(), panels=[panel], notes=[]), "png")
+    image = picture(picture_of)[..., :3]
+    assert np.abs(image[:, -int(0.3 * 160) :] - image[0, 0]).max() < 0.02

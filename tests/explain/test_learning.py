@@ -11,7 +11,7 @@ import torch
 
 from mingyue.errors import UserError
 from mingyue.explain.exhibit import Exhibit
-from mingyue.explain.exhibits.learning import LearningKnobs, show
+from mingyue.explain.exhibits.learning import POINTS, LearningKnobs, _short, _together, show
 from mingyue.explain.measures.history import MOST, spread
 from mingyue.explain.panels import Curves, Matrix, Table
 from mingyue.explain.subject import Subject
@@ -175,3 +175,18 @@ def test_many_steps_are_thinned_evenly_with_both_ends():
     few = spread(list(range(1000)))
     assert len(few) == MOST and few[0] == 0 and few[-1] == 999
     assert max(np.diff(few)) - min(np.diff(few)) <= 1
+
+
+@pytest.mark.parametrize("n", [1, 30, 3000, 200_000])
+def test_the_first_steps_of_the_log_stay_apart_and_no_two_points_lie_on_each_other(n: int) -> None:
+    groups = _together(np.arange(1, n + 1))
+    assert np.concatenate(groups).tolist() == list(range(n)) and len(groups) <= POINTS + 1
+    assert all(len(group) == 1 for group in groups[:10])
+    ends = np.array([group[-1] + 1 for group in groups])
+    if n > POINTS:
+        assert np.diff(np.log(ends)).max() <= np.log(2) + 1e-9
+
+
+def test_a_long_sample_is_cut_and_says_so() -> None:
+    assert _short("床前\n明月") == "床前 ↵ 明月"
+    assert len(_short("月" * 99)) == 60 and _short("月" * 99).endswith("…")

@@ -1,6 +1,8 @@
 """D4: what is drawn is what attention computes, in every kind of model."""
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from mingyue.errors import UserError
 from mingyue.explain.exhibits.qkv import EXHIBIT, QkvKnobs, show
+from mingyue.explain.measures.reference import Looks
 from mingyue.explain.subject import Subject
 from mingyue.generation.writer import Writer
 from mingyue.text.tokenizer import Tokenizer
@@ -83,22 +86,67 @@ def test_a_model_that_computes_otherwise_is_found_out(monkeypatch: pytest.Monkey
     assert verdict.holds is False
 
 
+@torch.no_grad()
+def compared(looked: Subject, t: int, key: int) -> list[torch.Tensor]:
+    """What each head gives to ``key``: from t, from other tokens that see it on average, and from
+    other tokens at t on average; [L, H] each, from the attention that a layer computes."""
+
+    def given(ids: torch.Tensor) -> torch.Tensor:
+        text = replace(looked, ids=ids)
+        return torch.stack([attended(text, layer)[3].pattern[0, :, :, key] for layer in (0, 1)])
+
+    ids, own = looked.ids, given(looked.ids)  # [L, H, T]
+    others = [own[:, :, s] for s in range(key + 1, ids.shape[1]) if s != t]
+    instead = []
+    for id in dict.fromkeys(ids[0, 1:].tolist()):
+        if id not in (int(ids[0, t]), int(ids[0, key])):
+            changed = ids.clone()
+            changed[0, t] = id
+            instead.append(given(changed)[:, :, t])
+    return [own[:, :, t], torch.stack(others).mean(0), torch.stack(instead).mean(0)]
+
+
 def test_whether_it_looks_at_the_cat_is_measured() -> None:
     holds = set()
-    for seed in range(12):
+    for seed in range(24):
         looked = subject(CAT)
         looked = Subject.of(Writer(lively(looked.model.config, seed), looked.tokenizer), CAT)
-        verdict = show(looked, QkvKnobs(head=1)).verdicts[1]
-        with torch.no_grad():
-            patterns = [attended(looked, layer)[3].pattern[0, :, 7] for layer in (0, 1)]
-        shares = torch.stack(patterns)[..., 1]  # [L, H]
-        assert verdict.holds == (float(shares.max()) > 0.5)
-        assert f"gives {float(shares.max()):.3f}" in verdict.measured
-        most = sum(int(row.argmax()) == 1 for layer in patterns for row in layer)
-        assert f"in {most} of 4 heads" in verdict.measured
+        exhibit = show(looked, QkvKnobs())
+        verdict = exhibit.verdicts[1]
+        own, others, instead = compared(looked, 7, 1)
+        fit = (own > 0.5) & (own > 2 * others) & (own > 2 * instead)
+        assert verdict.holds == bool(fit.any())
+        said = re.match(
+            r"head (.)\.(.): 它 gives 猫 (.*); .* see 猫 give (.*), other .* 它 (.*)$",
+            verdict.measured,
+        )
+        assert said
+        at = int(said[1]), int(said[2])
+        assert fit[at] or not fit.any()
+        for number, each in zip(said.groups()[2:], (own, others, instead), strict=True):
+            assert float(number) == pytest.approx(float(each[at]), abs=6e-4)
+        assert exhibit.panels[0].title.endswith(f"layer {at[0]}, head {at[1]})")
         holds.add(verdict.holds)
     assert holds == {True, False}
     assert len(show(subject("床前明月光"), QkvKnobs()).verdicts) == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "instead", "clear"),
+    [
+        (0.9, 0.2, 0.1, True),
+        (0.9, 0.8, 0.1, False),  # the head looks at 猫 from everywhere
+        (0.9, 0.1, 0.8, False),  # whoever stands in that place looks at 猫
+        (0.4, 0.0, 0.0, False),
+    ],
+)
+def test_half_of_the_attention_is_not_enough(own, others, instead, clear) -> None:
+    found = Looks(*(torch.tensor([[each]]) for each in (own, others, instead)))
+    assert bool(found.clear > 0) == clear
+
+
+def test_without_anybody_to_compare_with_nothing_is_claimed() -> None:
+    assert show(subject("猫它"), QkvKnobs(character="它")).verdicts[1].holds is None
 
 
 def test_whether_it_looks_at_the_animal_is_measured_and_the_best_head_named() -> None:
@@ -108,16 +156,15 @@ def test_whether_it_looks_at_the_animal_is_measured_and_the_best_head_named() ->
     looked = Subject.of(Writer(lively(config), tokenizer), text)
     animal, it = looked.labels.index(" animal"), looked.labels.index(" it")
     exhibit = show(looked, QkvKnobs())
-    assert exhibit.panels[0].title.startswith(f" it asks (position {it},")
-    with torch.no_grad():
-        patterns = [attended(looked, layer)[3].pattern[0, :, it] for layer in (0, 1)]  # [H, T] each
-    shares = torch.stack(patterns)[..., animal]  # [L, H]
-    layer, head = divmod(int(shares.argmax()), config.n_head)
+    assert exhibit.panels[0].title.startswith(f"it asks (position {it},")
+    own, others, instead = compared(looked, it, animal)
+    clear = torch.minimum(own - 0.5, own / 2 - torch.maximum(others, instead))
+    layer, head = divmod(int(clear.argmax()), config.n_head)
     assert exhibit.panels[0].title.endswith(f"layer {layer}, head {head})")
     verdict = exhibit.verdicts[1]
     assert "it looks at animal" in verdict.claim
-    assert verdict.measured.startswith(f"head {layer}.{head} gives {float(shares.max()):.3f}")
-    assert verdict.holds == (float(shares.max()) > 0.5)
+    assert f"head {layer}.{head}: it gives animal" in verdict.measured
+    assert verdict.holds == bool(clear.max() > 0)
 
 
 def test_shared_heads_are_named() -> None:

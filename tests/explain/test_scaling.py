@@ -15,7 +15,7 @@ from mingyue.model.block import Block
 from mingyue.model.gpt import GPT
 from mingyue.model.position import RotaryPosition
 from tests.explain.corpora import with_text
-from tests.explain.helpers import subject
+from tests.explain.helpers import said_number, subject
 from tests.model.configs import POSITIONS
 
 LAWS = ScalingKnobs(steps=0)
@@ -130,7 +130,8 @@ def test_two_small_models_are_measured_before_and_after():
     sharper, worse = exhibit.verdicts[4:]
     shares = [float(table.rows[i][2]) for i in (1, 3)]
     assert sharper.holds is (shares[1] > shares[0] + 0.05)
-    assert float(worse.measured.split()[0]) == pytest.approx(loss[1] - loss[0], abs=1e-3)
+    told, rounded = said_number(worse.measured)
+    assert told == pytest.approx(loss[1] - loss[0], abs=rounded + 1e-4)
     fresh = EXHIBIT.show(seen, ScalingKnobs(steps=1)).verdicts[4]
     assert fresh.holds is False, "as long as nothing is learned, scores are small either way"
 

@@ -1,11 +1,13 @@
 """Which of an exhibit's texts a model is shown: one of a kind that it has learned."""
 
 import math
+import re
 from collections import Counter
 
 import pytest
 import torch
 
+from mingyue.explain.subject import Subject
 from mingyue.explain.texts import choose, in_bytes, surprise, unknown
 from mingyue.generation.writer import Writer
 from mingyue.model.config import ModelConfig
@@ -90,3 +92,15 @@ def test_surprise_is_the_loss_beyond_a_blind_guess() -> None:
 def test_a_model_that_sees_both_ways_is_not_asked() -> None:
     writer = learned(spelling("byte", CHINESE), CHINESE, steps=0, causal=False)
     assert surprise(CHINESE, writer) == 0
+
+
+def test_many_characters_that_it_lacks_are_folded_into_one_short_line() -> None:
+    writer = learned(spelling("char", CHINESE), CHINESE)
+    english = "The animal didn't cross the street because it was too tired."
+    one, passed = choose((english, "乒乓", CHINESE), writer).notes
+    assert CHINESE in one
+    assert "(never seen: T h e a n i m l … and 10 more)" in passed
+    assert "乒乓 (never seen: 乒 乓)" in passed
+    assert english[:19] + "…" in passed and english not in passed
+    notes = Subject.of(writer, english + CHINESE).notes
+    assert any(re.search(r"unknown: (\S+ ){8}… and 11 more", note) for note in notes), notes

@@ -159,7 +159,7 @@ def cutting() -> Panel:
             Flag(
                 "headings",
                 SWITCH,
-                tr("let half of the texts begin with form, author and title, or none"),
+                tr("let a quarter of the texts begin with form, author and title, or none"),
                 tr("for verse"),
                 "--headings/--no-headings",
             ),

@@ -20,10 +20,12 @@ from mingyue.text.document import Document
 from mingyue.text.tokenizer import Tokenizer
 from mingyue.text.verse.heading import (
     CLOSE,
+    FORMS,
     MARKS,
     OPEN,
     author_of,
     headed,
+    spelt,
     split_heading,
     title_of,
 )
@@ -48,8 +50,8 @@ class Headings:
             self._counts.update({*title_of(document.title), *author_of(document.author)})
             yield document
 
-    def vocabulary(self, found: Survey) -> dict[str, int]:
-        """The counts of all characters that get a token, after ``seen``.
+    def tokenizer(self, found: Survey, min_count: int) -> Tokenizer:
+        """Of all characters that get a token; after ``seen``.
 
         Raises:
             UserError: the text itself has the brackets that headings are told by.
@@ -63,10 +65,15 @@ class Headings:
                     marks=OPEN + CLOSE,
                 )
             )
-        counts = found.characters()
-        more = {c: n for c, n in self._counts.items() if n >= FREQUENT and c not in counts}
-        # The marks are never too rare, whatever count is wanted.
-        return counts | more | dict.fromkeys(MARKS, found.n_characters)
+        texts = found.characters()
+        names = {c: n for c, n in self._counts.items() if n >= FREQUENT}
+        often = max(found.n_characters, min_count)
+        forms = dict.fromkeys(spelt(FORMS, texts.__contains__), often)
+        return Tokenizer.characters(
+            {**forms, **names, **texts, **dict.fromkeys(MARKS, often)},
+            min_count=min_count,
+            marks="".join(mark for mark in MARKS if mark not in texts),
+        )
 
     def written(self, tokenizer: Tokenizer) -> Iterator[Document]:
         """The documents again, some of them behind their headings."""

@@ -35,7 +35,7 @@ from mingyue.errors import UserError
 from mingyue.language import Message, tr
 from mingyue.text.files import folder_atomic
 from mingyue.text.tokenizer import Tokenizer
-from mingyue.text.verse.heading import HEADING_VERSION, MARKS
+from mingyue.text.verse.heading import HEADING_VERSION
 
 if TYPE_CHECKING:
     from mingyue.text.corpus import Corpus
@@ -70,8 +70,8 @@ def prepare(
         seed: decides which documents are held out.
         held_out: a text of its own to validate with; ``val_fraction`` and ``seed`` then say
             nothing. Its characters that ``corpus`` lacks become unknown ones, and are counted.
-        headings: about half of the training documents begin with their form, author and title,
-            or some of these (``headings``); for characters only.
+        headings: about a quarter of the training documents begin with their form, author and
+            title, or some of these (``headings``); for characters only.
         folder: where to keep the result; by default a place in the user's cache, or a temporary
             one where that cannot be written.
         progress: told what is being done and which share of it is done, 0 to 1 (0 while that
@@ -118,10 +118,7 @@ def prepare(
     if not found.n_characters:
         raise UserError(tr("{name}: there is no text in it", name=corpus.name))
     progress(tr("making the vocabulary"), 0.0)
-    if heads is not None:
-        made = Tokenizer.characters(heads.vocabulary(found), min_count=min_count, marks=MARKS)
-    else:
-        made = maker.make(corpus, found)
+    made = maker.make(corpus, found) if heads is None else heads.tokenizer(found, min_count)
     if found.tails:  # the parts of a long document have no headings of their own
         heads = None
     with folder_atomic(target) as temporary:

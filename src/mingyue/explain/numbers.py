@@ -40,10 +40,10 @@ def percent(share: float) -> str:
 
 
 def with_error(mean: float, error: float, sign: str = "") -> str:
-    """A mean and its error in as many decimals, so that the error has a digit of its own."""
+    """A mean and its error in as many decimals: one digit of the error, two if it is a 1."""
     if not (math.isfinite(error) and error > 0):
-        return f"{number(mean)} ± {number(error)}"
-    decimals = min(max(0, -math.floor(math.log10(error))), 6)
+        return f"{sign if mean > 0 else ''}{number(mean)} ± {number(error)}"
+    decimals = min(max(0, math.ceil(-math.log10(error / 2))), 6)
     return f"{mean:{sign}.{decimals}f} ± {error:.{decimals}f}"
 
 

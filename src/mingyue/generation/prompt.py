@@ -92,7 +92,7 @@ def listed(characters: Sequence[str]) -> str:
     shown = " ".join(map(_shown, characters[:MANY]))
     if len(characters) <= MANY:
         return shown
-    return tr("{characters} … ({n} more)", characters=shown, n=len(characters) - MANY)
+    return tr("{characters} … and {n} more", characters=shown, n=len(characters) - MANY)
 
 
 def _blank(character: str) -> bool:

@@ -161,8 +161,8 @@ class DataConfig(Settings):
     """Decides which documents are held out; apart from the training's seed, so that runs with
     different seeds can be compared."""
     headings: bool | None = None
-    """Training documents begin with form, author and title, about half of them; None: no, until a
-    run begins, which settles it by its text and model (``recipe``)."""
+    """About a quarter of the training documents begin with form, author and title; None: none do,
+    until a run begins, which settles it by its text and model (``recipe``)."""
     held_out: str | None = None
     """Another text to hold out, whole, and read like the first; then no share of that is."""
 

@@ -185,8 +185,8 @@ def _reference(subject: Subject, t: int) -> list[Verdict]:
     if not found.compared:
         return [Verdict(claim, tr("there is no other token to compare with"), None)]
     measured = tr(
-        "head {best}: {asks} gives {meant} {own}, the other tokens that see it {others} on "
-        "average, other tokens in the place of {asks} {instead}",
+        "head {best}: {asks} gives {meant} {own}; on average the other tokens that see {meant} "
+        "give {others}, other tokens in the place of {asks} {instead}",
         **words,
         best=f"{best[0]}.{best[1]}",
         own=f"{own:.3f}",

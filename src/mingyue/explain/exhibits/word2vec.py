@@ -77,7 +77,9 @@ def show(subject: Subject, knobs: Word2VecKnobs) -> Exhibit:
             Verdict(
                 tr("but each makes its own: most neighbours are not shared"),
                 tr(
-                    "of {k} neighbours {n} are in one table only", n=f"{k * (1 - overlap):.1f}", k=k
+                    "of {k} neighbours {n} on average are in one table only",
+                    n=f"{k * (1 - overlap):.1f}",
+                    k=k,
                 ),
                 overlap < 0.5 if chance < 0.2 else None,
             ),

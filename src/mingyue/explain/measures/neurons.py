@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures.sample import AT_ONCE
-from mingyue.explain.numbers import number, percent
+from mingyue.explain.numbers import deviation, percent
 from mingyue.explain.panels import Bars, Curves, Panel
 from mingyue.explain.subject import Subject, label
 from mingyue.generation.decode import evaluating
@@ -138,7 +138,7 @@ def moves(neuron: Neuron, factor: float, before: Tensor, after: Tensor) -> Verdi
             "neuron {neuron} × {f}: KL {kl} nats; the likeliest token goes from {p} to {q}",
             neuron=neuron,
             f=f"{factor:g}",
-            kl=number(moved),
+            kl=deviation(moved),
             p=percent(float(before[best].exp())),
             q=percent(float(after[best].exp())),
         ),

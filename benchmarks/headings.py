@@ -84,10 +84,7 @@ def _poems(writer: Writer) -> tuple[list[Document], list[Document]]:
 
 def _losses(writer: Writer, poems: list[Document]) -> None:
     """Of poems without, behind their own heading, and behind another poem's."""
-
-    def known(character: str) -> bool:
-        return not writer.tokenizer.unknown(character)
-
+    known = writer.tokenizer.knows
     parts: dict[str, Callable[[Document], str]] = {
         "form": lambda poem: heading(form=spelt(form_of(poem.text) or "", known)),
         "author": lambda poem: heading(author=author_of(poem.author)),
@@ -168,14 +165,11 @@ def _samples(writer: Writer, n: int, **parts: str) -> list[str]:
 
 
 def _forms(writer: Writer, poems: list[Document], n: int) -> None:
-    def known(character: str) -> bool:
-        return not writer.tokenizer.unknown(character)
-
     free = Counter(form_of(text) for text in _samples(writer, 4 * n))
     real = Counter(form_of(poem.text) for poem in poems)
     print("form                asked  unasked  held-out poems")
     for form in REGULATED:
-        found = _samples(writer, n, form=spelt(form, known))
+        found = _samples(writer, n, form=spelt(form, writer.tokenizer.knows))
         share = fmean(form_of(text) == form for text in found)
         print(
             f"  {form:15}{share:7.0%}{free[form] / (4 * n):9.0%}{real[form] / len(poems):16.0%}",

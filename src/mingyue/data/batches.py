@@ -25,9 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mingyue.data.tokens import Tokens
-
-IGNORED = -100
-"""A target that counts for nothing: that of ``model.loss``, named here because NumPy is enough."""
+from mingyue.model.config import IGNORED
 
 
 def largest_block(tokens: Tokens) -> int:

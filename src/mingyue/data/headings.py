@@ -77,14 +77,10 @@ class Headings:
 
     def written(self, tokenizer: Tokenizer) -> Iterator[Document]:
         """The documents again, some of them behind their headings."""
-
-        def known(character: str) -> bool:
-            return not tokenizer.unknown(character)
-
         begins = True
         for document in self._corpus:
             if begins and document.text:
-                yield replace(document, text=headed(document, known))
+                yield replace(document, text=headed(document, tokenizer.knows))
             else:
                 yield document
             begins = document.ends or (begins and not document.text)

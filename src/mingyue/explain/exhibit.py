@@ -68,7 +68,6 @@ class Definition:
     knobs: type[Knobs] = Knobs
     needs_dataset: Need = False  # the text that the model learned, to look for examples in
     needs_snapshots: bool = False  # looks at all steps of training that were kept
-    pages: Sequence[str] = ()  # by what its panels can be turned, told before any is made
 
 
 def _plain(value: Any) -> Any:

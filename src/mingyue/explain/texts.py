@@ -82,7 +82,7 @@ def surprise(text: str, writer: Writer) -> float:
     model, tokenizer = writer.model, writer.tokenizer
     if not isinstance(model, GPT) or not model.config.causal:
         return 0.0
-    known = "".join(c for c in _adapted(text, writer) if not tokenizer.unknown(c))
+    known = "".join(c for c in _adapted(text, writer) if tokenizer.knows(c))
     ids = torch.tensor([tokenizer.end_id, *tokenizer.encode(known)])[: model.config.block_size]
     if len(ids) < 2:
         return 0.0
@@ -101,4 +101,4 @@ def in_bytes(text: str, writer: Writer) -> bool:
 
 
 def _adapted(text: str, writer: Writer) -> str:
-    return adapt(text, lambda character: not writer.tokenizer.unknown(character))[0]
+    return adapt(text, writer.tokenizer.knows)[0]

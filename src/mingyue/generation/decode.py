@@ -62,7 +62,7 @@ class Likelihood(NamedTuple):
     others: tuple[tuple[int, float], ...]  # the likeliest ids with their ln p, best first
 
 
-@dataclass
+@dataclass(eq=False)  # a row is itself alone, however alike another is
 class _Row:
     """One stream while it is in the batch."""
 

@@ -44,10 +44,7 @@ def prepare(text: str, tokenizer: Tokenizer, config: ModelConfig, unknown: Unkno
         UserError: unknown characters that are not to be dropped, or more tokens than learned
             positions.
     """
-
-    def known(character: str) -> bool:
-        return not tokenizer.unknown(character)
-
+    known = tokenizer.knows
     notes: list[str] = []
     dropped: list[str] = []
     if strange := tokenizer.unknown(text):

@@ -19,6 +19,9 @@ Activation = Literal["gelu", "gelu_tanh", "swiglu", "relu2"]
 Norm = Literal["rmsnorm", "layernorm"]
 Kind = Literal["gpt", "lstm", "gru", "ngram", "word2vec"]
 
+IGNORED = -100
+"""A target that counts for nothing in the loss; here, since targets are made without torch."""
+
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-IGNORED = -100
-"""A target that counts for nothing in the loss."""
+from mingyue.model.config import IGNORED
 
 SLICE = 2**21
 """Logits made at once: 8 MiB in fp32, which stays near the processor."""

@@ -184,6 +184,10 @@ class Tokenizer:
 
     # Ids to text
 
+    def knows(self, text: str) -> bool:
+        """Whether the vocabulary has all of ``text``."""
+        return not self.unknown(text)
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ``ids``, special tokens left out; bytes that are no UTF-8 give U+FFFD."""
         if self._written is None:

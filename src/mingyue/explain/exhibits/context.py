@@ -256,5 +256,4 @@ EXHIBIT = Definition(
     show=show,
     knobs=ContextKnobs,
     needs_dataset=True,
-    pages=("read", "layer"),
 )

@@ -115,5 +115,4 @@ EXHIBIT = Definition(
     show=show,
     knobs=HeadsKnobs,
     needs_dataset=True,
-    pages=("layer", "head", "job"),
 )

@@ -271,5 +271,4 @@ EXHIBIT = Definition(
     knobs=LearningKnobs,
     needs_dataset="if at hand",
     needs_snapshots=True,
-    pages=("job",),
 )

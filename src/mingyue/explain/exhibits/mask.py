@@ -214,5 +214,4 @@ EXHIBIT = Definition(
     show=show,
     knobs=MaskKnobs,
     needs_dataset="if at hand",
-    pages=("layer", "head"),
 )

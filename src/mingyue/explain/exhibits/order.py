@@ -134,10 +134,7 @@ def show(subject: Subject, knobs: OrderKnobs) -> Exhibit:
 def _last(subject: Subject) -> tuple[int, str]:
     """The token that asks what follows: a comma if there is one, else the end token."""
     for comma in ("，", ","):
-        if (
-            not subject.tokenizer.unknown(comma)
-            and len(ids := subject.tokenizer.encode(comma)) == 1
-        ):
+        if subject.tokenizer.knows(comma) and len(ids := subject.tokenizer.encode(comma)) == 1:
             return ids[0], comma
     return subject.tokenizer.end_id, label(subject.tokenizer, subject.tokenizer.end_id)
 

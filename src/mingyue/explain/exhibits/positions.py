@@ -237,5 +237,4 @@ EXHIBIT = Definition(
     texts=("床前明月光", "To be, or not to be"),
     show=show,
     knobs=PositionKnobs,
-    pages=("head",),
 )

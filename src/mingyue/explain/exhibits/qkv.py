@@ -231,5 +231,4 @@ EXHIBIT = Definition(
     ),
     show=show,
     knobs=QkvKnobs,
-    pages=("score",),
 )

@@ -200,5 +200,4 @@ EXHIBIT = Definition(
     show=show,
     knobs=ScalingKnobs,
     needs_dataset="if at hand",
-    pages=("scores",),
 )

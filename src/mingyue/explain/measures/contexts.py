@@ -152,7 +152,7 @@ def _decoded(tokenizer: Tokenizer, ids: np.ndarray, which: int) -> str:
 
 def reading(subject: Subject, contexts: Contexts, item: Context, way: Way) -> tuple[Tensor, int]:
     """Ids [1, T] to be read, and the position to look at."""
-    comma = next((c for c in "，,。." if not subject.tokenizer.unknown(c)), "")
+    comma = next((c for c in "，,。." if subject.tokenizer.knows(c)), "")
     text, end = item.line, item.end
     if way != "itself":
         blank = " " if " " in text.strip() else ""

@@ -95,7 +95,7 @@ def test_several_texts_are_printed_batch_by_batch(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Writer, "samples", broken_off)
-    assert call("write", "run", "天", "--n", "9") == (130, "天地\n\n天月\n\n", "")
+    assert call("write", "run", "天", "--n", "9") == (130, "天地\n\n天月\n", "")
     assert len(call("write", "run", "天", "--n", "9", "--json").out.splitlines()) == 2
 
 

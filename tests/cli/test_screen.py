@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mingyue.cli.load import Load
 from mingyue.cli.screen import duration, short, visible
 from mingyue.cli.tally import tally
-from mingyue.cli.write import _laid_out
+from mingyue.cli.written import laid_out
 from mingyue.text.document import Document
 from mingyue.text.verse import lay_out
 
@@ -32,7 +32,7 @@ def test_verse_laid_out_piece_by_piece_is_verse_laid_out(text: str, seed: int):
     cuts = sorted(draw.sample(range(len(text) + 1), min(len(text), draw.randrange(12))))
     ends = [*cuts, len(text)]
     pieces = [text[a:b] for a, b in zip([0, *cuts], ends, strict=True)]
-    assert "".join(_laid_out(iter(pieces))) == lay_out(text)
+    assert "".join(laid_out(iter(pieces))) == lay_out(text)
 
 
 @pytest.mark.parametrize(

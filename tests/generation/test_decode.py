@@ -11,41 +11,17 @@ from hypothesis import strategies as st
 
 from mingyue.errors import UserError
 from mingyue.generation import decode
-from mingyue.generation.decode import Decoding, stream_seed
+from mingyue.generation.decode import Decoding
 from mingyue.generation.sampling import Sampling
+from mingyue.generation.stream import stream_seed
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
 from mingyue.model.language_model import LanguageModel
 from mingyue.model.step import Step
+from tests.generation.by_hand import text_by_hand
 from tests.model.configs import configs, lively
 
 GREEDY = Sampling(temperature=0)
-
-
-def window_of(ids: list[int], prompt: int, config: ModelConfig) -> list[int]:
-    """What the model sees of a text when it is at its last id, by the rule in words: the window
-    fills up to ``block_size``, then its last half begins a new one."""
-    window: list[int] = []
-    for place, id in enumerate(ids):
-        if place < prompt:  # the prompt is read at once, its front cut off
-            window = [*window, id][-config.block_size :]
-        elif len(window) < config.block_size:
-            window = [*window, id]
-        else:
-            window = [*window, id][-max(1, config.block_size // 2) :]
-    return window
-
-
-def slow_greedy(model: GPT, prompt: list[int], n: int) -> list[int]:
-    """No cache: every token from a fresh pass over all it may see."""
-    ids = list(prompt)
-    for _ in range(n):
-        window = window_of(ids, len(prompt), model.config)
-        with torch.no_grad():
-            logits = model(torch.tensor([window])).logits
-        assert logits is not None
-        ids.append(int(logits[0, -1].argmax()))
-    return ids[len(prompt) :]
 
 
 def begun(
@@ -83,8 +59,8 @@ def test_cached_equals_uncached(config: ModelConfig, data: st.DataObject) -> Non
     with patch.object(decode, "_ROOM", data.draw(st.sampled_from([1, 3, 256]))):
         decoding = begun(model, prompt, GREEDY, [0, 1], fast=fast)
     written = run(decoding, n)
-    assert written[0] == written[1] == slow_greedy(model, prompt, n)
-    assert decoding.full(0) == (config.position == "learned" and n == room)
+    assert written[0] == written[1] == text_by_hand(model, prompt, GREEDY, 0, n)
+    assert decoding.full == ([0, 1] if config.position == "learned" and n == room else [])
 
 
 @settings(max_examples=20, deadline=None)

@@ -306,7 +306,7 @@ def test_samples_come_batch_by_batch_and_are_those_of_generate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = ROPE.generate("床前", n=7, seed=4, max_tokens=9)
-    monkeypatch.setattr("mingyue.generation.writer._ROWS", 3)
+    monkeypatch.setattr("mingyue.generation.batches._ROWS", 3)
     begun: list[int] = []
     begin = Decoding.begin
 

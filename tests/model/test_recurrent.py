@@ -51,7 +51,7 @@ def test_a_state_carried_on_equals_the_whole_text(kind: str):
     ids = torch.randint(11, (3, 20))  # longer than block_size: there is no limit
     whole, cache = logits(model, ids), model.new_cache(3)
     parts = [logits(model, ids[:, :7], cache=cache), logits(model, ids[:, 7:8], cache=cache)]
-    cache = cache.pick([2, 0], 100)
+    cache = cache.gather([(cache, [2, 0])])
     assert isinstance(cache, State)
     assert cache.length == 8
     rest = logits(model, ids[[2, 0], 8:], cache=cache)

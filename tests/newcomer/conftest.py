@@ -26,7 +26,10 @@ KINDS = {
     "word2vec": shlex.split("--steps 3 --d-model 32 --block-size 32 --batch-size 4"),
     "ngram": [],
 }
-CHARACTERS = "床前明月光疑是地上霜举头望低思故乡春眠不觉晓处闻啼鸟夜来风雨声花落知多少"
+CHARACTERS = (
+    "床前明月光疑是地上霜举头望低思故乡春眠不觉晓处闻啼鸟夜来风雨声花落知多少"
+    "夏秋冬海内存己李白东中红同"
+)
 
 ALL_EXHIBITS = ("pairs", "heads")
 
@@ -77,7 +80,8 @@ def _small(words: list[str]) -> list[str]:
             rest += ["--out", str(_free(Path(source or "tang").stem))]
         kind = rest[rest.index("--model") + 1] if "--model" in rest else "gpt"
         tiny = KINDS.get(kind, TINY)
-        return [command, _text(source or "tang"), *rest, *_blank(source or "tang"), *tiny]
+        text = source or "tang"
+        return [command, _text(text), *rest, *_blank(text), *_headings(text, kind, rest), *tiny]
     if command == "data" and source is not None:
         return [command, _text(source), *rest[1:], *_blank(source)]
     return words
@@ -89,6 +93,13 @@ def _text(source: str) -> str:
 
 def _blank(source: str) -> list[str]:
     return ["--documents", "blank"] if _text(source) == "verses.txt" else []
+
+
+def _headings(source: str, kind: str, said: list[str]) -> list[str]:
+    """The collections have them by default."""
+    others = {"--tokenizer", "--bidirectional", "--no-headings"} & set(said)
+    reads = _text(source) == "verses.txt" and kind in ("gpt", "lstm", "gru")
+    return ["--headings"] if reads and not others else []
 
 
 def _without_minutes(words: list[str]) -> list[str]:

@@ -1,22 +1,31 @@
 """``mingyue write``: a text goes on from a prompt, character by character."""
 
-import json
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mingyue.cli import verse
 from mingyue.cli.flags import SWITCH, Flag, Panel, Place, choice, real, text, whole
+from mingyue.cli.pace import Pace
 from mingyue.errors import UserError
 from mingyue.language import tr
 
 if TYPE_CHECKING:
-    from mingyue.generation.writer import Completion, Writer
+    from mingyue.generation.prompt import Unknown
+    from mingyue.generation.writer import Writer
 
 EXAMPLES = """
 mingyue write runs/tang
 mingyue write runs/tang 床前明月光 --temperature 0.7 --seed 1
 mingyue write runs/tang 春 --n 5 --top-p 0.9
+mingyue write runs/tang --form 七绝 --title 春夜 --n 8 --best
+mingyue write runs/tang --head 春夏秋冬 --rhyme 东
+mingyue write runs/tang 床前明月光 --form 五绝 --tone hard
+mingyue write runs/tang --couplet 海内存知己
+mingyue write runs/tang 春 --n 20 --best
+mingyue write runs/tang 春 --probabilities 4 --max-tokens 12
+mingyue write runs/tang --prompts titles.txt --n 3 --json > texts.jsonl
 echo 白日依山盡 | mingyue write runs/tang - --json
 """
 
@@ -40,7 +49,7 @@ def places() -> list[Place]:
 
 
 def panels() -> list[Panel]:
-    return [_amount(), _sampling(), _form(), _machine()]
+    return [_amount(), verse.panel(), _sampling(), _output(), _machine()]
 
 
 def _amount() -> Panel:
@@ -48,6 +57,7 @@ def _amount() -> Panel:
         tr("How much"),
         [
             Flag("n", whole(most=100_000), tr("so many texts"), "1"),
+            Flag("prompts", text("FILE"), tr("texts for each line of this file, as its prompt")),
             Flag("max_tokens", whole(most=10_000_000), tr("at most so long"), "block_size"),
             Flag("stop", text("TEXT"), tr("end before this; may be repeated"), repeat=True),
         ],
@@ -80,9 +90,9 @@ def _sampling() -> Panel:
     )
 
 
-def _form() -> Panel:
+def _output() -> Panel:
     return Panel(
-        tr("Form"),
+        tr("Output"),
         [
             Flag(
                 "unknown",
@@ -95,6 +105,12 @@ def _form() -> Panel:
                 choice("verse", "plain"),
                 tr("verse: a line break after each sentence"),
                 tr("as the text learned"),
+            ),
+            Flag("best", SWITCH, tr("the likeliest of the texts first"), option="--best"),
+            Flag(
+                "probabilities",
+                whole(0, 1000),
+                tr("show how likely each token was, and the N likeliest there"),
             ),
             Flag("json", SWITCH, tr("a JSON object for each text"), option="--json"),
         ],
@@ -124,26 +140,61 @@ def _machine() -> Panel:
 
 def run(given: dict[str, Any]) -> int:
     """Print the texts: one as it is written, several each as soon as it and those beside it end."""
-    amount, chance, form, machine = (panel.said(given) for panel in panels())
-    layout, as_json = form.pop("layout", None), form.pop("json", False)
+    amount, poem, chance, output, machine = (panel.said(given) for panel in panels())
+    layout, as_json = output.pop("layout", None), output.pop("json", False)
+    path = amount.pop("prompts", None)
+    if path is not None and given["prompt"] is not None:
+        raise UserError(tr("--prompts: instead of a PROMPT, not beside it"))
     prompt = _from_input() if given["prompt"] == "-" else given["prompt"] or ""
+    lines = [] if path is None else _lines(path)
+    demand, shown = verse.demand_of(poem), verse.script_of(poem)
+    asked = amount | chance | output
+    if demand is not None:
+        _refuse(asked, "max_tokens", "stop", "unknown")
 
+    from mingyue.cli.written import print_json, print_stream, print_whole
     from mingyue.generation.writer import load
 
-    n = amount.pop("n", 1)
-    asked = amount | chance | form
     writer = load(given["folder"], **machine)
     if layout is None:
-        layout = "verse" if writer.about.get("layout") == "verse" else "plain"
-    if as_json or n > 1:
-        for number, done in enumerate(writer.samples(prompt, n=n, **asked), start=1):
+        verses = demand is not None or writer.about.get("layout") == "verse"
+        layout = "verse" if verses else "plain"
+    n, laid_out = asked.get("n", 1), layout == "verse"
+    prompts = [text for _, text in lines] or [prompt]
+    if demand is not None:
+        best = asked.pop("best", False)
+        how = {"best": best, "as_json": as_json, "plain": layout == "plain"}
+        verse.print_poems(writer, demand, prompts, asked, shown, **how)
+        return 0
+    heading = verse.heading_of(poem, writer)
+    prompts = [heading + text for text in prompts]
+    several = as_json or lines or n > 1 or asked.keys() & {"best", "probabilities"}
+    if not several and "script" not in poem:
+        print_stream(writer, prompts[0], laid_out, asked)
+        return 0
+    if path is not None:
+        _check(path, lines, writer, asked.get("unknown", "refuse"))
+    with Pace(n * len(prompts)) as pace:
+        samples = writer.samples(prompts if lines else prompts[0], **asked, told=pace.told)
+        for number, done in enumerate(samples, start=1):
+            pace.hide()
+            done = replace(done, prompt=shown(done.prompt), text=shown(done.text))
             if as_json:
-                _print_json(done)
-            else:
-                _print_whole(done, layout == "verse", last=number == n)
-    else:
-        _print_stream(writer, prompt, layout == "verse", asked)
+                print_json(done)
+                continue
+            if number > 1:
+                print()
+            # What was done to a prompt is the same for all its texts.
+            print_whole(done, laid_out, notes=number % n == 0)
     return 0
+
+
+def _refuse(asked: dict[str, Any], *names: str) -> None:
+    """Options that a form leaves nothing to say."""
+    for name in names:
+        if name in asked:
+            option = "--" + name.replace("_", "-")
+            raise UserError(tr("{option}: not with a form, which says it all", option=option))
 
 
 def _from_input() -> str:
@@ -153,82 +204,29 @@ def _from_input() -> str:
         raise UserError(tr("the prompt from the input is not text in UTF-8")) from None
 
 
-def _print_json(done: "Completion") -> None:
-    from dataclasses import asdict
+def _lines(path: str) -> list[tuple[int, str]]:
+    """The lines of a file, numbered, without those that are blank."""
+    try:
+        read = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise UserError(tr("{path}, line {n}: not text in UTF-8", path=path, n=line)) from None
+    except OSError as error:
+        raise UserError(
+            tr("{path}: cannot be read: {why}", path=path, why=error.strerror or error)
+        ) from None
+    lines = ((n, line.removesuffix("\r")) for n, line in enumerate(read.split("\n"), start=1))
+    if not (found := [(n, line) for n, line in lines if line.strip()]):
+        raise UserError(tr("{path}: there is no prompt in it", path=path))
+    return found
 
-    print(json.dumps(asdict(done), ensure_ascii=False), flush=True)
 
-
-def _print_whole(done: "Completion", verse: bool, *, last: bool) -> None:
-    from mingyue.cli.screen import console, visible
-    from mingyue.text.verse import lay_out
-
-    out = console()
-    whole = done.prompt + done.text
-    out.print(visible(lay_out(whole) if verse else whole), soft_wrap=True)
-    _print_end(done, notes=last)  # what was done to the prompt is the same for all
-    if not last:
-        out.print()
-
-
-def _print_stream(writer: "Writer", prompt: str, verse: bool, asked: dict[str, Any]) -> None:
-    """The prompt as the model sees it, then each piece as soon as it is there."""
-    from mingyue.cli.screen import is_terminal, visible
+def _check(path: str, lines: list[tuple[int, str]], writer: "Writer", unknown: "Unknown") -> None:
+    """Say of a prompt that cannot be used in which line it is, before anything is written."""
     from mingyue.generation.prompt import prepare
 
-    unknown = asked.get("unknown", "refuse")
-    begun = prepare(prompt, writer.tokenizer, writer.model.config, unknown).text
-    pieces = writer.stream(prompt, **asked)
-    last: Completion | None = None
-
-    def texts() -> Iterator[str]:
-        nonlocal last
-        yield begun
-        for piece in pieces:
-            if isinstance(piece, str):
-                yield piece
-            else:
-                last = piece
-
-    try:
-        for piece in _laid_out(texts()) if verse else texts():
-            print(visible(piece), end="", flush=is_terminal())
-    finally:  # also after Ctrl-C, so that the shell's prompt stands on a line of its own
-        with suppress(OSError):  # a full disk was said by the error that brought us here
-            print()
-    if last is not None:
-        _print_end(last)
-
-
-def _laid_out(pieces: Iterator[str]) -> Iterator[str]:
-    """Verse as it comes: what ``lay_out`` makes of the beginning of a text is the beginning of
-    what it makes of the whole. Lines that are done are forgotten."""
-    from mingyue.text.verse import lay_out
-
-    text, shown = "", 0
-    for piece in pieces:
-        text += piece
-        laid = lay_out(text)
-        yield laid[shown:]
-        shown = len(laid)
-        line = laid.rpartition("\n")[2]
-        if line and text.endswith(line):
-            text, shown = line, len(line)
-
-
-def _print_end(done: "Completion", *, notes: bool = True) -> None:
-    """Below a text: why it ended, if not by its own end, and what was done to the prompt; for
-    whoever looks, also the seed that writes it again."""
-    from mingyue.cli.screen import console, is_terminal, visible
-
-    reasons = {
-        "length": tr("stopped after {n} tokens (--max-tokens)", n=done.n_tokens),
-        "context": tr("stopped: the context is full"),
-        "stop": tr("stopped at a stop text"),
-    }
-    lines = [reasons[done.reason]] if done.reason in reasons else []
-    if is_terminal(errors=True):
-        lines.append(tr("--seed {seed} writes this again", seed=done.seed))
-    err = console(errors=True)
-    for line in [*lines, *(done.notes if notes else ())]:
-        err.print(visible(f"({line})"), style="dim", soft_wrap=True)
+    for n, line in lines:
+        try:
+            prepare(line, writer.tokenizer, writer.model.config, unknown)
+        except UserError as error:
+            raise UserError(tr("{path}, line {n}: {why}", path=path, n=n, why=error)) from None

@@ -9,15 +9,16 @@ the characters the vocabulary has; what was changed is said in the notes of the 
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from mingyue.errors import UserError
-from mingyue.generation.decode import Guide, stream_seed
+from mingyue.generation.batches import Told, batches, ranked, starts, written
 from mingyue.generation.form import Form
 from mingyue.generation.prompt import Prompt, Unknown, prepare
 from mingyue.generation.sampling import Sampling
+from mingyue.generation.stream import Guide
 from mingyue.generation.writing import Completion, Request, Start, Writing
 from mingyue.interop.run_folder import load_model
 from mingyue.language import tr
@@ -28,9 +29,6 @@ from mingyue.model.step import Step
 from mingyue.text.tokenizer import Tokenizer
 
 Bias = Mapping[int, float] | Mapping[str, float] | Mapping[int | str, float]
-
-_ROWS = 64
-"""Samples written side by side; more are written in several batches."""
 
 
 class Writer:
@@ -131,16 +129,10 @@ class Writer:
             seed=seed,
             stop=stop,
             unknown=unknown,
-            probabilities=0 if best and probabilities is None else probabilities,
+            probabilities=probabilities,
+            best=best,
         )
-        written = list(samples)
-        if best:  # sorted is stable: the prompts stay in order
-            written = [
-                done
-                for i in range(0, len(written), n)
-                for done in sorted(written[i : i + n], key=lambda done: -(done.logprob or 0.0))
-            ]
-        return written
+        return list(samples)
 
     def samples(
         self,
@@ -159,10 +151,12 @@ class Writer:
         stop: str | Sequence[str] = (),
         unknown: Unknown = "refuse",
         probabilities: int | None = None,
+        best: bool = False,
+        told: Told | None = None,
     ) -> Iterator[Completion]:
         """What ``generate`` gives for the same values, each batch as soon as it is written.
 
-        So many samples take neither a long silence nor the memory to hold them all.
+        ``told`` is called again and again with how many are written, those in hand in part.
 
         Raises:
             UserError: as ``generate``, at the call and not at the first sample.
@@ -176,13 +170,15 @@ class Writer:
             seed=seed,
             stop=stop,
             unknown=unknown,
-            probabilities=probabilities,
+            probabilities=0 if best and probabilities is None else probabilities,
         )
         ready = [
             prepare(each, self.tokenizer, self.model.config, request.unknown)
             for each in ([prompt] if isinstance(prompt, str) else prompt)
         ]
-        return self.written(((each, None) for each in ready for _ in range(n)), sampling, request)
+        each = ((one, None) for one in ready for _ in range(n))
+        done = self.written(each, sampling, request, told)
+        return ranked(done, n) if best else done
 
     def stream(
         self,
@@ -213,20 +209,25 @@ class Writer:
         request = Request.of(max_tokens=max_tokens, seed=seed, stop=stop, unknown=unknown)
         ready = prepare(prompt, self.tokenizer, self.model.config, request.unknown)
         start = Start(ready, [_seed(request)])
-        return _streamed(self._writing([start], sampling, request))
+        return self._writing([start], sampling, request).pieces()
 
     def written(
         self,
         samples: Iterable[tuple[Prompt, Guide | None]],
         sampling: Sampling,
         request: Request,
+        told: Told | None = None,
     ) -> Iterator[Completion]:
         """Samples, each with its prompt and guide, ``request.n`` of each prompt in a row; the
         first batch has begun when this returns, so that its errors have been told."""
         alike = self._form.compile is True  # the compiled step has no room for unequal prompts
-        first, batches = _seed(request), _batches(samples, request.n, alike)
-        begun = (self._writing(_starts(batch, first), sampling, request) for batch in batches)
-        return _in_batches(next(begun), begun)
+        seed = _seed(request)
+        begun = (
+            self._writing(starts(batch, seed), sampling, request)
+            for batch in batches(samples, request.n, alike)
+        )
+        first = list(islice(begun, 1))
+        return written(chain(first, begun), told)
 
     def _writing(self, starts: Sequence[Start], sampling: Sampling, request: Request) -> Writing:
         n = sum(len(start.seeds) for start in starts)
@@ -266,47 +267,8 @@ class Writer:
         return ids[0]
 
 
-_Numbered = tuple[int, Prompt, Guide | None]
-"""A sample: which of its prompt's it is, the prompt, the guide."""
-
-
-def _batches(
-    samples: Iterable[tuple[Prompt, Guide | None]], n: int, alike: bool
-) -> Iterator[list[_Numbered]]:
-    """``_ROWS`` at a time; ``alike``: only prompts of equal length together."""
-    numbered = ((i % n, prompt, guide) for i, (prompt, guide) in enumerate(samples))
-    for _, group in groupby(numbered, key=lambda sample: len(sample[1].ids) if alike else 0):
-        while batch := list(islice(group, _ROWS)):
-            yield batch
-
-
-def _starts(batch: list[_Numbered], seed: int) -> list[Start]:
-    """Those with the same prompt begin together."""
-    starts = []
-    for _, group in groupby(batch, key=lambda sample: id(sample[1])):
-        same = list(group)
-        guides = [guide for _, _, guide in same if guide is not None]
-        starts.append(Start(same[0][1], [stream_seed(seed, i) for i, _, _ in same], guides or None))
-    return starts
-
-
 def _seed(request: Request) -> int:
     return secrets.randbelow(2**32) if request.seed is None else request.seed
-
-
-def _streamed(writing: Writing) -> Iterator[str | Completion]:
-    for _, piece in writing:
-        if piece:
-            yield piece
-    yield from writing.completions()
-
-
-def _in_batches(first: Writing, others: Iterator[Writing]) -> Iterator[Completion]:
-    """All samples, batch by batch; the first one is there, so that its errors have been told."""
-    for writing in chain([first], others):
-        for _ in writing:
-            pass
-        yield from writing.completions()
 
 
 def load(

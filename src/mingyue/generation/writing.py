@@ -10,10 +10,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from mingyue.generation.decode import Decoding, Guide, Likelihood
+from mingyue.generation.choosing import Likelihood
+from mingyue.generation.decode import Decoding
 from mingyue.generation.pieces import Pieces
 from mingyue.generation.prompt import Prompt, Unknown
 from mingyue.generation.sampling import Sampling
+from mingyue.generation.stream import Guide
 from mingyue.interop.run_folder import never_written
 from mingyue.language import tr
 from mingyue.model.language_model import LanguageModel
@@ -133,10 +135,12 @@ class Writing:
         )
         for start in starts:
             self.decoding.begin(start.prompt.ids, sampling, start.seeds, start.guides)
+        self._share = 0.0  # of ``max_tokens``, how many steps have been made
 
     def __iter__(self) -> Iterator[tuple[_Stream, str]]:
-        for _ in range(self.max_tokens):
-            for number in filter(self.decoding.full, self.decoding.alive):
+        for step in range(self.max_tokens):
+            self._share = step / self.max_tokens
+            for number in self.decoding.full:
                 self._end(number, "context")
             if not self.decoding.alive:
                 break
@@ -157,6 +161,19 @@ class Writing:
             yield stream, self._add(stream, stream.pieces.finish())
             if stream.pieces.stopped:  # the last characters were held back, and stop
                 stream.reason = "stop"
+
+    def pieces(self) -> Iterator[str | Completion]:
+        """What becomes of a single sample: its text piece by piece, last the ``Completion``."""
+        for _, piece in self:
+            if piece:
+                yield piece
+        yield from self.completions()
+
+    @property
+    def written(self) -> float:
+        """How many samples are written; those in hand count in part."""
+        alive = len(self.decoding.alive)
+        return len(self.streams) - alive * (1 - self._share)
 
     def _end(self, number: int, reason: Reason) -> None:
         self.streams[number].reason = reason

@@ -20,12 +20,14 @@ class Cache(Protocol):
 
     length: int  # tokens read so far
 
-    def pick(self, rows: Sequence[int], capacity: int) -> Self:
-        """A copy with these rows of the batch, and another capacity."""
+    @classmethod
+    def gather(cls, parts: Sequence[tuple[Self, Sequence[int]]]) -> Self:
+        """A new cache of these rows of these caches, though they may have read unequal numbers of
+        tokens."""
         ...
 
-    def joined(self, other: Self, capacity: int) -> Self:
-        """The rows of both in one batch, though they may have read unequal numbers of tokens."""
+    def with_room(self) -> Self:
+        """This cache, or a copy of it, with room for one token more in each row."""
         ...
 
     def to(self, dtype: torch.dtype) -> Self:
@@ -95,37 +97,57 @@ class KVCache:
         self.length = 0
         self.first: Tensor | None = None
 
-    def pick(self, rows: Sequence[int], capacity: int) -> "KVCache":
-        """A copy with these rows of the batch, and another capacity."""
-        return self._gather([(self, list(rows))], capacity)
+    @classmethod
+    def gather(cls, parts: "Sequence[tuple[KVCache, Sequence[int]]]") -> "KVCache":
+        """A new cache of these rows of these caches, flush right."""
+        return cls._gathered(parts, max(cache.capacity for cache, _ in parts))
 
-    def joined(self, other: "KVCache", capacity: int) -> "KVCache":
-        """The rows of both in one batch, flush right."""
-        parts = [(cache, list(range(cache.both.shape[1]))) for cache in (self, other)]
-        return self._gather(parts, capacity)
+    def with_room(self) -> "KVCache":
+        """This cache, or a copy of it, with room for one token more in each row.
 
-    def _gather(self, parts: "list[tuple[KVCache, list[int]]]", capacity: int) -> "KVCache":
-        """These rows of these caches; slots that no row uses any more are dropped."""
-        own = [cache.lengths(rows) for cache, rows in parts]  # tokens that each row has read
-        lengths = torch.cat(own)
-        longest = int(lengths.max())
-        new = KVCache(self._config, len(lengths), capacity, self.both.device, self.both.dtype)
-        row = 0
-        for (cache, rows), tokens in zip(parts, own, strict=True):
-            n = int(tokens.max())
-            kept = cache.both[:, rows, :, cache.length - n : cache.length]
-            new.both[:, row : row + len(rows), :, longest - n : longest] = kept
-            row += len(rows)
+        The copy has no slots that no row uses any more, and room for half as many tokens again,
+        so that copies become rare.
+        """
+        if self.length < self.capacity:
+            return self
+        rows = range(self.both.shape[1])
+        longest = max(self.lengths(rows))
+        capacity = longest + longest // 2 + 1
+        if self.first is None:  # then the window moves once it is full
+            capacity = min(capacity, max(self._config.block_size, longest + 1))
+        return self._gathered([(self, rows)], capacity)
+
+    @classmethod
+    def _gathered(
+        cls, parts: "Sequence[tuple[KVCache, Sequence[int]]]", capacity: int
+    ) -> "KVCache":
+        like = parts[0][0]
+        lengths = [n for cache, rows in parts for n in cache.lengths(rows)]
+        longest, device, dtype = max(lengths), like.both.device, like.both.dtype
+        new = cls(like._config, len(lengths), capacity, device, dtype)
+        sources = ((cache, row) for cache, rows in parts for row in rows)
+        for to, ((cache, row), n) in enumerate(zip(sources, lengths, strict=True)):
+            kept = cache.both[:, row, :, cache.length - n : cache.length]
+            new.both[:, to, :, longest - n : longest] = kept
         new.truncate(longest)
-        if int(lengths.min()) < longest:
-            new.first = longest - lengths
+        if min(lengths) < longest:
+            new.first = longest - torch.tensor(lengths, device=device)
         return new
 
-    def lengths(self, rows: list[int]) -> Tensor:
-        """How many tokens these rows have read, int64 [rows]."""
+    def replace(self, rows: Sequence[int], other: "KVCache") -> None:
+        """These rows forget what they have read; they have read what the rows of ``other`` have,
+        all of which are equally long."""
         if self.first is None:
-            return torch.full((len(rows),), self.length, device=self.both.device)
-        return self.length - self.first[rows]
+            self.first = torch.zeros(self.both.shape[1], dtype=torch.long, device=self.both.device)
+        start = self.length - other.length
+        self.both[:, rows, :, start : self.length] = other.both[:, :, :, : other.length]
+        self.first[rows] = start
+
+    def lengths(self, rows: Sequence[int]) -> list[int]:
+        """How many tokens these rows have read."""
+        if self.first is None:
+            return [self.length] * len(rows)
+        return (self.length - self.first[list(rows)]).tolist()
 
     def places(self, T: int) -> Tensor | None:
         """The positions [B, T] of the next T tokens of each row; None: all rows are equal."""

@@ -38,20 +38,19 @@ class Recent:
     def __init__(self, tokens: Tensor):
         self.tokens, self.length = tokens, 0
 
-    def pick(self, rows: Sequence[int], capacity: int) -> "Recent":
-        """A copy with these rows."""
-        new = Recent(self.tokens[rows])
-        new.length = self.length
+    @classmethod
+    def gather(cls, parts: "Sequence[tuple[Recent, Sequence[int]]]") -> "Recent":
+        """A new one of these rows, flush right."""
+        picked = [recent.tokens[list(rows)] for recent, rows in parts]
+        width = max(tokens.shape[1] for tokens in picked)
+        padded = [F.pad(tokens, (width - tokens.shape[1], 0), value=-1) for tokens in picked]
+        new = cls(torch.cat(padded))
+        new.length = max(recent.length for recent, _ in parts)
         return new
 
-    def joined(self, other: "Recent", capacity: int) -> "Recent":
-        """The rows of both, flush right."""
-        both = self.tokens, other.tokens
-        width = max(tokens.shape[1] for tokens in both)
-        rows = [F.pad(tokens, (width - tokens.shape[1], 0), value=-1) for tokens in both]
-        new = Recent(torch.cat(rows))
-        new.length = max(self.length, other.length)
-        return new
+    def with_room(self) -> "Recent":
+        """Itself: it remembers no more than that."""
+        return self
 
     def to(self, dtype: torch.dtype) -> "Recent":
         """Itself: token ids have no other type."""

@@ -33,18 +33,17 @@ class State:
     def __init__(self, parts: Sequence[Tensor]):
         self.parts, self.length = tuple(parts), 0
 
-    def pick(self, rows: Sequence[int], capacity: int) -> "State":
-        """A copy with these rows; a state has no capacity, it is as large as it is."""
-        new = State([part[:, rows] for part in self.parts])
-        new.length = self.length
+    @classmethod
+    def gather(cls, parts: "Sequence[tuple[State, Sequence[int]]]") -> "State":
+        """A new state of these rows; how much each has read does not matter to it."""
+        picked = ([part[:, list(rows)] for part in state.parts] for state, rows in parts)
+        new = cls([torch.cat(same, dim=1) for same in zip(*picked, strict=True)])
+        new.length = max(state.length for state, _ in parts)
         return new
 
-    def joined(self, other: "State", capacity: int) -> "State":
-        """The rows of both; how much each has read does not matter to a state."""
-        pairs = zip(self.parts, other.parts, strict=True)
-        new = State([torch.cat(pair, dim=1) for pair in pairs])
-        new.length = max(self.length, other.length)
-        return new
+    def with_room(self) -> "State":
+        """Itself: a state is as large as it is."""
+        return self
 
     def to(self, dtype: torch.dtype) -> "State":
         """This state itself, its numbers in another type from now on."""

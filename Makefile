@@ -41,7 +41,7 @@ clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
 
 $(VENV)/installed: $(VENV)/bin/python $(NEEDS)
-	$(PIP) install -q -c constraints.txt -e .
+	$(PIP) install -q -c constraints.txt -e ".[plots]"
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/bin/python $(NEEDS)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from mingyue.cli.main import main
+from tests.cli.probing import drawn, probe  # noqa: F401 (fixtures)
 
 CHARACTERS = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏云腾致雨露结为霜"
 

@@ -2,98 +2,22 @@
 
 import json
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
-from pydantic import Field
 
-from mingyue.cli import exhibits as listing
 from mingyue.explain import catalogue
-from mingyue.explain.exhibit import Definition, Exhibit, Knobs
-from mingyue.explain.panels import Matrix
-from mingyue.explain.subject import Subject
 from tests.cli.conftest import Call
-
-
-class ProbeKnobs(Knobs):
-    query: int = Field(default=0, ge=0, le=9, description="whose question")
-    words: tuple[str, ...] = Field(default=(), description="some words")
-
-
-def _probe(subject: Subject, knobs: ProbeKnobs) -> Exhibit:
-    """An exhibit that shows what it was given."""
-    n = len(subject.labels)
-    given = f"query {knobs.query} words {'/'.join(knobs.words)} corpus {bool(subject.dataset)}"
-    return Exhibit(
-        name="probe",
-        title="Probe",
-        see=given,
-        verdicts=[],
-        notes=subject.notes,
-        panels=[
-            Matrix(
-                title="values",
-                values=np.arange(4)[:, None, None, None] * np.ones((4, 2, n, n)),
-                rows=subject.labels,
-                columns=subject.labels,
-                pages={"layer": list("0123"), "head": list("01")},
-            )
-        ],
-    )
-
-
-def _definition(**changed: Any) -> Definition:
-    said: dict[str, Any] = {
-        "name": "probe",
-        "spec": "D4",
-        "title": lambda: "Probe",
-        "brief": lambda: "what was given",
-        "texts": ("猫喜欢吃鱼", "天地玄黄"),
-        "show": _probe,
-        "knobs": ProbeKnobs,
-    }
-    return Definition(**(said | changed))
-
-
-@pytest.fixture
-def probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A catalogue of two exhibits."""
-    both = [_definition(), _definition(name="corpus", spec="D8", needs_dataset=True)]
-    for module in (catalogue, listing):
-        monkeypatch.setattr(module, "all_exhibits", lambda: both)
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
-    """Figures and pages are not drawn but noted."""
-    seen: list[tuple[Any, ...]] = []
-
-    def save(what: Any, path: Path, **said: Any) -> None:
-        seen.append((what, said))
-        Path(path).write_text("drawn", encoding="utf-8")
-
-    import mingyue.explain
-
-    for name in ("figure", "page"):
-        module = ModuleType(f"mingyue.explain.{name}")
-        module.save = save  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setattr(mingyue.explain, name, module, raising=False)
-    yield seen
+from tests.cli.probing import definition
 
 
 def test_the_list_names_every_exhibit(call: Call):
     done = call("explain")
     assert done.code == 0 and not done.err
-    for definition in catalogue.all_exhibits():
-        begins = [definition.spec, definition.name]
-        line = next(line for line in done.out.splitlines() if line.split()[:2] == begins)
-        assert definition.brief() in line
+    lines = {line.split()[0]: line for line in done.out.splitlines() if line}
+    for each in catalogue.all_exhibits():
+        assert each.brief() in lines[each.name] and each.spec not in lines[each.name]
     listed = json.loads(call("explain", "--json").out)
     assert [row["name"] for row in listed] == catalogue.names()
 
@@ -164,8 +88,8 @@ def test_a_corpus_that_would_only_be_better(
     call: Call, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """It is used where it is at hand; one that was asked for must be there."""
-    definition, run = _definition(needs_dataset="if at hand"), str(trained)
-    monkeypatch.setattr(catalogue, "all_exhibits", lambda: [definition])
+    one, run = definition(needs_dataset="if at hand"), str(trained)
+    monkeypatch.setattr(catalogue, "all_exhibits", lambda: [one])
     assert "corpus True" in call("explain", "probe", run).out
     assert "nowhere" in call("explain", "probe", run, "--on", "nowhere.txt").err
     about = json.loads((trained / "mingyue.json").read_text(encoding="utf-8"))
@@ -190,49 +114,6 @@ def test_figures(
     assert said == ({} if suffix == "html" else {"dark": suffix == "png"})
     exhibit = what["en"][0] if suffix == "html" else what
     assert exhibit.title == "Probe" and list(exhibit.panels[0].page) == [1, 0]
-
-
-def test_what_takes_long_is_computed_once_for_both_languages(
-    call: Call, trained: Path, drawn: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    counted: list[Subject] = []
-
-    def show(subject: Subject, knobs: ProbeKnobs) -> Exhibit:
-        subject.once(counted.append)
-        return _probe(subject, knobs)
-
-    monkeypatch.setattr(catalogue, "all_exhibits", lambda: [_definition(show=show)])
-    done = call("explain", "all", str(trained), "--out", str(tmp_path / "report.html"))
-    assert done.code == 0 and set(drawn[0][0]) == {"en", "zh"}
-    assert len(counted) == 1
-
-
-def test_all_exhibits_in_both_languages(
-    call: Call, trained: Path, probe: None, drawn: list[Any], tmp_path: Path
-):
-    path = tmp_path / "report.html"
-    done = call("explain", "all", str(trained), "--out", str(path))
-    assert done.code == 0 and path.exists()
-    ((pages, _),) = drawn
-    assert set(pages) == {"en", "zh"}
-    assert [len(exhibits) for exhibits in pages.values()] == [2, 2]
-    assert (
-        "文字：天地玄黄" in pages["zh"][0].notes[0] and "text: 天地玄黄" in pages["en"][0].notes[0]
-    )
-    rows = json.loads(call("explain", "all", str(trained), "--json").out)
-    assert len(rows) == 2
-
-
-def test_what_cannot_be_shown_is_left_out_with_its_reason(
-    call: Call, trained: Path, probe: None, drawn: list[Any], tmp_path: Path, texts: Path
-):
-    path, words = tmp_path / "report.html", ["explain", "all", str(trained)]
-    done = call(*words, "--out", str(path), "--on", "nowhere.txt")
-    assert done.code == 0 and done.err.count("\n") == 1
-    assert done.err.startswith("corpus is left out: ") and "nowhere.txt" in done.err
-    assert [len(exhibits) for exhibits in drawn[0][0].values()] == [1, 1]
-    done = call(*words, "catfish", "--out", str(path))
-    assert done.code == 2 and "catfish" in done.err and done.err.count("\n") == 1
 
 
 WRONG = [
@@ -276,7 +157,7 @@ def test_what_is_wrong_is_said_in_one_line(
     words: list[str],
     named: str,
 ):
-    both = [_definition(), *catalogue.all_exhibits()]
+    both = [definition(), *catalogue.all_exhibits()]
     monkeypatch.setattr(catalogue, "all_exhibits", lambda: both)
     words = [str(trained) if word == "RUN" else word for word in words]
     for language in ("en", "zh"):

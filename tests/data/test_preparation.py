@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import mingyue.data.blocks
 import mingyue.data.preparation
 from mingyue import language
 from mingyue.data import Damaged, Dataset, cache_folder, prepare
+from mingyue.data.dataset import Split
 from mingyue.errors import UserError
 from mingyue.text.document import Document
 from mingyue.text.tokenizer import Tokenizer
@@ -410,3 +412,10 @@ def test_a_cache_that_was_named_must_be_writable(
     with pytest.raises(UserError, match="MINGYUE_CACHE"):
         prepare(corpus)
     assert corpus.passes == 0
+
+
+def test_counts_are_told_so_that_one_is_right_too() -> None:
+    with language.speaking("en"):
+        told = " ".join(Split("documents", True, 1, 1, 900, 100, 1, 0, 0).lines())
+    assert "held out: 1 (100 characters)" in told
+    assert not re.search(r"\b1 \w+s\b|\b1 [\w-]+ \w+s\b", told)

@@ -17,6 +17,6 @@ def with_text(subject: Subject, train: Sequence[str] = (), val: Sequence[str] = 
         return Tokens.from_documents([[*subject.tokenizer.encode(text), end] for text in texts])
 
     dataset: Any = SimpleNamespace(
-        tokenizer=subject.tokenizer, train=tokens(train), val=tokens(val)
+        name="poems", tokenizer=subject.tokenizer, train=tokens(train), val=tokens(val)
     )
     return replace(subject, dataset=dataset)

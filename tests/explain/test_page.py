@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -272,3 +273,21 @@ def test_a_narrow_window_needs_no_sideways_scrolling(opened: Any):
     opened.set_viewport_size({"width": 400, "height": 800})
     opened.wait_for_timeout(100)
     assert opened.evaluate("document.documentElement.scrollWidth") == 400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("high", [1.0, 1e-7, 35_000.0, 3_000_000.0])
+def test_words_and_numbers_at_a_plot_do_not_lie_on_each_other(opened: Any, high: float):
+    boxes = opened.evaluate(
+        "(high) => { const [x, y] = axesOf(320, 220, [0, 500], false, [high / 9, high], false);"
+        " const words = {x_label: 'tokens', y_label: 'share of probability that changes hands'};"
+        " const svg = plot(320, 220, x, y, words); document.body.append(svg);"
+        " return [...svg.querySelectorAll('text')].map((t) => { const b = t.getBBox();"
+        " return [b.x, b.y, b.x + b.width, b.y + b.height]; }); }",
+        high,
+    )
+    assert len(boxes) > 6
+    for left, top, right, bottom in boxes:
+        assert left >= 0 and top >= 0 and right <= 320 and bottom <= 220
+    for (a, b, c, d), (e, f, g, h) in combinations(boxes, 2):
+        assert c <= e or g <= a or d <= f or h <= b

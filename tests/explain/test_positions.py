@@ -108,7 +108,7 @@ def test_alibi_shows_each_heads_own_slope():
 
 
 def test_heads_that_are_not_there_and_heads_too_narrow():
-    with pytest.raises(UserError, match="2 layers of 2 heads"):
+    with pytest.raises(UserError, match="this model has 2 of them"):
         EXHIBIT.show(subject(), PositionKnobs(head=2))
     exhibit = EXHIBIT.show(subject(position="none", d_head=1), PositionKnobs())
     assert "too narrow" in " ".join(exhibit.notes)

@@ -43,6 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     poems = [f"{a}，{b}。{c}，{d}。" for a, b, c, d in zip(*[iter(lines)] * 4, strict=True)]
     for name in ("verses.txt", "my-novel.txt"):
         (tmp_path / name).write_text("\n\n".join(poems), encoding="utf-8")
+    (tmp_path / "titles.txt").write_text("春夜\n明月\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINGYUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
@@ -51,7 +52,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a line of a shell block: a ``mingyue`` command, perhaps with ``echo … |`` before it."""
+    """Run a line of a shell block: a ``mingyue`` command, perhaps with ``echo … |`` before it, or
+    ``> file`` behind."""
     every = {definition.name: definition for definition in catalogue.all_exhibits()}
     monkeypatch.setattr(catalogue, "find", every.__getitem__)
     for module in (catalogue, listing):
@@ -60,7 +62,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.setattr(figure, "find", lambda *_: ["DejaVu Sans"])
 
     def one(line: str) -> None:
-        before, _, after = line.rpartition(" | ")
+        before, _, after = line.partition(" > ")[0].rpartition(" | ")
         said = " ".join(shlex.split(before)[1:]) + "\n"
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(said.encode())))
         words = shlex.split(after, comments=True)

@@ -55,6 +55,18 @@ def _make_target(line: str) -> None:
     assert re.search(rf"^{line.split()[1]}:", makefile, re.MULTILINE)
 
 
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_make_demo_and_windows_install_what_the_commands_need(document: str):
+    """Still figures are drawn by an extra."""
+    lines = [line for block in blocks(document) for line in _lines(block)]
+    installs = [line for line in lines if "pip install" in line and "-e" in line]
+    if any(re.search(r"--figure \S+\.(svg|png)", line) for line in lines):
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        demo = makefile.partition("$(VENV)/installed: ")[2].partition("\n\n")[0]
+        installs.append(demo)
+    assert all('-e ".[plots]"' in install for install in installs)
+
+
 def _run_program(text: str, names: dict[str, Any]) -> None:
     """Run it in ``names``; an expression with ``# True`` beside it must be true."""
     lines = text.splitlines()

@@ -7,13 +7,13 @@ from typing import Any
 
 import typer
 
-from mingyue.cli import data, eval, explain, info, train, write
+from mingyue.cli import compare, data, eval, explain, info, train, write
 from mingyue.cli.flags import callback
 from mingyue.cli.help import Command, Group
 from mingyue.cli.mistakes import in_one_line, is_usage_error
 from mingyue.language import tr
 
-COMMANDS = (train, write, explain, eval, info, data)
+COMMANDS = (train, write, explain, eval, compare, info, data)
 
 
 def build() -> typer.Typer:

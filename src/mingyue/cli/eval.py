@@ -1,23 +1,28 @@
-"""``mingyue eval``: how surprised a model is by text it has not seen."""
+"""``mingyue eval``: how surprised a model is by text it has not seen; how good its verse is."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mingyue.cli import settings
+from mingyue.cli import poems, settings
 from mingyue.cli.flags import SWITCH, Flag, Panel, Place, text, whole
 from mingyue.errors import UserError
 from mingyue.language import tr
 
 if TYPE_CHECKING:
+    from mingyue.data.dataset import Dataset
     from mingyue.data.tokens import Tokens
     from mingyue.evaluation.loss import Loss
+    from mingyue.evaluation.verse import Verse
     from mingyue.generation.writer import Writer
 
 EXAMPLES = """
 mingyue eval runs/tang
 mingyue eval runs/tang --on songci --script traditional
 mingyue eval runs/tang --on poems.txt --documents blank --json
+mingyue eval runs/tang --verse
+mingyue eval runs/tang --verse --form 七绝 --n 500
+mingyue eval runs/tang --verse --form 七绝 --tone hard
 """
 
 
@@ -28,7 +33,7 @@ def brief() -> str:
 def what() -> str:
     return tr(
         "Measure a model on text it has not seen: the held-out part of its own text, or all of "
-        "another one. Every token counts once."
+        "another one. Every token counts once. With --verse: what it writes, beside real poems."
     )
 
 
@@ -37,7 +42,7 @@ def places() -> list[Place]:
 
 
 def panels() -> list[Panel]:
-    return [_which(), settings.reading()]
+    return [_which(), poems.panel(), settings.reading()]
 
 
 def _which() -> Panel:
@@ -56,20 +61,31 @@ def _which() -> Panel:
 
 
 def run(given: dict[str, Any]) -> int:
-    """Print the losses."""
+    """Print the losses, or how good the verse is."""
     asked, reading = _which().said(given), settings.reading().said(given)
+    wanted = poems.asked(poems.panel().said(given))
     as_json, on = asked.pop("json", False), asked.pop("on", None)
     if reading and on is None:
         name = next(iter(reading)).replace("_", "-")
         raise UserError(tr("--{name} says how to read another text; name it by --on", name=name))
+    if wanted and asked:
+        name = next(iter(asked)).replace("_", "-")
+        raise UserError(tr("--{name} is about the loss; it does not go with --verse", name=name))
 
     from mingyue.cli.waiting import Waiting
     from mingyue.evaluation.loss import evaluate
     from mingyue.generation.writer import load
 
-    writer = load(given["folder"])
+    writer, folder = load(given["folder"]), given["folder"]
+    source = on or _own_source(writer.about)
+    if wanted:
+        with Waiting() as waiting:
+            tokens, _ = _text(writer, folder, on, reading, waiting.phase)
+            learned = poems.learned(writer, folder, waiting.phase)
+            found = _verse(writer, wanted, tokens, learned, waiting.phase)
+        return _print_verse(found, wanted, source, as_json=as_json)
     with Waiting() as waiting:
-        tokens, lines = _text(writer, given["folder"], on, reading, waiting.phase)
+        tokens, lines = _text(writer, folder, on, reading, waiting.phase)
         loss = evaluate(
             writer.model,
             tokens,
@@ -77,7 +93,6 @@ def run(given: dict[str, Any]) -> int:
             progress=lambda part: waiting.phase(tr("evaluating"), part),
             **asked,
         )
-    source = on or _own_source(writer.about)
     _print_json(loss, source) if as_json else _print(loss, source, lines)
     return 0
 
@@ -96,6 +111,75 @@ def _text(
         open_corpus(on, **reading), writer.tokenizer, val_fraction=0.0, progress=progress
     )
     return data.train, data.lines()
+
+
+def _verse(
+    writer: "Writer",
+    wanted: poems.Poems,
+    tokens: "Tokens",
+    learned: "Dataset | None",
+    progress: Any,
+) -> "list[Verse]":
+    """Of the model's poems, of real ones, and of the lines of these dealt out anew."""
+    from mingyue.evaluation.verse import beside, dealt
+
+    real = poems.real_poems(tokens, writer.tokenizer, wanted.form)
+    written = poems.write(writer, wanted, tokens, progress)
+    sets, copies = [written, real], None
+    if learned is not None:
+        copies = poems.copies_of(sets, learned.train, writer.tokenizer, progress)
+    progress(tr("judging"), 0.0)
+    return [*beside(sets, wanted.form, copies), *beside([dealt(real, wanted.form)], wanted.form)]
+
+
+def _print_verse(found: "list[Verse]", wanted: poems.Poems, source: str, *, as_json: bool) -> int:
+    from dataclasses import asdict, replace
+
+    from mingyue.evaluation.figure import NOTHING
+
+    model, real, chance = found
+    told = {"form": NOTHING, "even": NOTHING, "repeated": NOTHING}  # of the rest it says nothing
+    chance = replace(chance, **told, distinct_1=NOTHING, distinct_2=NOTHING)
+    if as_json:
+        values = {
+            "source": source,
+            "form": wanted.form.name if wanted.form else None,
+            "tone": wanted.tone,
+            "seed": wanted.seed,
+            "temperature": wanted.temperature,
+            "model": asdict(model),
+            "real": asdict(real),
+            "chance": asdict(chance),
+        }
+        print(json.dumps(values, ensure_ascii=False))
+    else:
+        from mingyue.cli.columns import print_columns
+        from mingyue.cli.screen import console, visible
+
+        out = console()
+        titles = [tr("the model"), tr("real poems"), tr("lines dealt")]
+        shown = [verse for verse in (model, real, chance) if verse is model or verse.n]
+        print_columns(out, titles[: len(shown)], poems.rows(shown, wanted.form))
+        for note in (*poems.notes(model, wanted.form, real), *_notes(found, wanted, source)):
+            out.print(visible(note), style="dim")
+    from mingyue.cli.main import INTERRUPTED
+
+    return INTERRUPTED if model.n < wanted.n else 0
+
+
+def _notes(found: "list[Verse]", wanted: poems.Poems, source: str) -> Iterator[str]:
+    model, _, chance = found
+    if chance.n:
+        yield tr(
+            "Lines dealt: those of the real poems ({source}), each among lines of others, as "
+            "chance would have it.",
+            source=source,
+        )
+    if model.runs:
+        counts = " · ".join(f"{length} ×{n}" for length, n in model.runs.items())
+        yield tr("The model's longest copied runs: {counts}", counts=counts)
+    if model.n < wanted.n:
+        yield tr("stopped after {n} of {all} poems", n=f"{model.n:,}", all=f"{wanted.n:,}")
 
 
 def _own_source(about: Mapping[str, Any]) -> str:

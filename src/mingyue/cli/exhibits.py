@@ -1,20 +1,28 @@
 """The list of exhibits, and the knobs of each: what there is to look at and to turn."""
 
 import json
+import shlex
 from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from typing import Any, NamedTuple, get_args, get_origin
 
 from mingyue.cli.help import Row, print_help
 from mingyue.cli.screen import console, is_terminal, number, visible
 from mingyue.errors import UserError
 from mingyue.explain.catalogue import all_exhibits
-from mingyue.explain.exhibit import Definition, Exhibit, Knobs
-from mingyue.explain.pages import dimensions, option, plain
+from mingyue.explain.exhibit import Definition, Knobs
+from mingyue.explain.pages import option, plain
 from mingyue.language import tr, translated
 
 
+class Turn(NamedTuple):
+    """A knob or a page as it was spelled (``--query``, ``--set query``), and its value."""
+
+    typed: str
+    value: str
+
+
 def print_list(*, as_json: bool = False) -> None:
-    """All exhibits: the row of the specification, the name, a line."""
+    """All exhibits in the order of the article: the name and a line."""
     definitions = all_exhibits()
     if as_json:
         print(json.dumps([_about(definition) for definition in definitions], ensure_ascii=False))
@@ -26,15 +34,11 @@ def print_list(*, as_json: bool = False) -> None:
     if is_terminal():
         table = Table.grid(padding=(0, 2))
         for definition in definitions:
-            table.add_row(
-                Text(definition.spec, style="dim"),
-                Text(definition.name, style="cyan"),
-                Text(definition.brief()),
-            )
+            table.add_row(Text(definition.name, style="cyan"), Text(definition.brief()))
         out.print(table)
     else:
         for definition in definitions:
-            out.print(f"{definition.spec:<4} {definition.name:<12} {definition.brief()}")
+            out.print(f"{definition.name:<12} {definition.brief()}")
     first = definitions[0].name
     out.print()
     for command, meaning in (
@@ -51,62 +55,69 @@ def print_about(definition: Definition, *, as_json: bool = False) -> None:
         print(json.dumps(_about(definition), ensure_ascii=False))
         return
     name, fields = definition.name, definition.knobs.model_fields
-    sample = visible(definition.texts[-1]) if definition.texts else ""
+    examples = [["mingyue", "explain", name, "runs/tang"]]
+    examples += [[*examples[0], visible(text)] for text in definition.texts[:1]]
     rows: list[Row] = [
         (f"{option(knob)} {_metavar(field.annotation)}", _meaning(field))
         for knob, field in fields.items()
     ]
+    pages: list[Row] = [
+        (f"{option(page)} {page.upper()}", tr("open the drawings at this page"))
+        for page in definition.pages
+        if page not in fields
+    ]
+    common = ["--figure", "--json"]
+    if definition.needs_dataset:
+        common.insert(0, "--on")
+    if not definition.needs_snapshots:
+        common += ["--step", "--scrub"]
     panels = {
         tr("Shown on the first of these that the model can read"): [
-            (visible(text), "") for text in definition.texts
+            (f"{i}.", visible(text)) for i, text in enumerate(definition.texts, 1)
         ],
         tr("Knobs"): rows,
+        tr("Pages"): pages,
+        tr("Of every exhibit"): [
+            ("mingyue explain --help", tr("tells about {options}", options=", ".join(common)))
+        ],
     }
     print_help(
         f"mingyue explain {name} RUN [TEXT] {tr('[options]')}",
         f"{definition.title()}\n{definition.brief()}",
-        f"mingyue explain {name} runs/tang\nmingyue explain {name} runs/tang '{sample}'",
+        "\n".join(map(shlex.join, examples)),
         {heading: rows for heading, rows in panels.items() if rows},
     )
 
 
-def knobs_of(definition: Definition, wanted: Mapping[str, str]) -> tuple[Knobs, dict[str, str]]:
-    """Of what was wanted, the exhibit's knobs, and the rest, which must be pages to open.
+def knobs_of(definition: Definition, wanted: Mapping[str, Turn]) -> tuple[Knobs, dict[str, str]]:
+    """Of what was wanted, by plain name, the exhibit's knobs, and the pages to open.
 
     Raises:
-        UserError: a knob does not take the value.
+        UserError: one is neither, or a knob does not take the value.
     """
-    fields = definition.knobs.model_fields
-    said = {
-        name: _split(fields[name].annotation, value)
-        for name, value in wanted.items()
-        if name in fields
-    }
-    pages = {plain(name): value for name, value in wanted.items() if name not in fields}
-    return definition.knobs.checked(**said), pages
-
-
-def check_pages(definition: Definition, exhibit: Exhibit, pages: Mapping[str, str]) -> None:
-    """What is not a knob must be something to turn pages by.
-
-    Raises:
-        UserError: it is neither, naming what there is.
-    """
-    known = [*definition.knobs.model_fields, *dimensions(exhibit)]
-    for name in pages:
+    fields, pages = definition.knobs.model_fields, list(map(plain, definition.pages))
+    known = list(dict.fromkeys([*fields, *pages]))
+    for name, turn in wanted.items():
         if name not in known:
             raise UserError(
                 tr(
                     "{option}: {exhibit} has no such knob; there are {known}",
-                    option=option(name),
+                    option=turn.typed,
                     exhibit=definition.name,
-                    known=", ".join(map(option, dict.fromkeys(known))),
+                    known=", ".join(map(option, known)),
                 )
                 if known
                 else tr(
-                    "{option}: {exhibit} has no knobs", option=option(name), exhibit=definition.name
+                    "{option}: {exhibit} has no knobs", option=turn.typed, exhibit=definition.name
                 )
             )
+    said = {
+        name: _split(fields[name].annotation, turn.value)
+        for name, turn in wanted.items()
+        if name in fields
+    }
+    opened = {name: turn.value for name, turn in wanted.items() if name not in fields}
+    return definition.knobs.checked(**said), opened
 
 
 def _about(definition: Definition) -> dict[str, Any]:
@@ -115,10 +126,10 @@ def _about(definition: Definition) -> dict[str, Any]:
         knob["description"] = translated(knob.get("description", ""))
     return {
         "name": definition.name,
-        "spec": definition.spec,
         "title": definition.title(),
         "brief": definition.brief(),
         "texts": list(definition.texts),
+        "pages": list(definition.pages),
         "knobs": knobs,
     }
 

@@ -10,8 +10,8 @@ from mingyue.errors import UserError
 from mingyue.language import current, tr
 
 if TYPE_CHECKING:
-    from mingyue.explain.exhibit import Definition, Exhibit
-    from mingyue.language import Language
+    from mingyue.cli.exhibits import Turn
+    from mingyue.explain.exhibit import Definition
 
 EXAMPLES = """
 mingyue explain
@@ -27,7 +27,8 @@ ALL = "all"
 class Knobbed(Command):
     """A command whose further options, ``--query 3``, are short for ``--set query=3``.
 
-    Which there are depends on the exhibit, and ``mingyue explain NAME --help`` names them.
+    They are handed on as ``--set=--query=3``, so that a mistake is told as it was typed. Which
+    there are depends on the exhibit, and ``mingyue explain NAME --help`` names them.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -61,7 +62,7 @@ def _settings(args: Sequence[str], own: set[str]) -> Iterator[str]:
             value = args[next(left)]
         elif not equals:
             value = "true"
-        yield from ("--set", f"{name.removeprefix('--')}={value}")
+        yield f"--set={name}={value}"
 
 
 def brief() -> str:
@@ -139,7 +140,18 @@ def _form() -> Panel:
 
 
 def run(given: dict[str, Any]) -> int:
-    """List, tell about one, show one, or write all."""
+    """List, tell about one, show one, or write all; Ctrl-C ends it with a word."""
+    try:
+        return _run(given)
+    except KeyboardInterrupt:
+        from mingyue.cli.main import INTERRUPTED
+        from mingyue.cli.screen import console
+
+        console(errors=True).print(tr("stopped before it was ready"))
+        return INTERRUPTED
+
+
+def _run(given: dict[str, Any]) -> int:
     knobs, form = _knobs().said(given), _form().said(given)
     on, step = knobs.pop("on", None), knobs.pop("step", None)
     wanted, name, folder = _wanted(knobs), given["name"], given["folder"]
@@ -169,13 +181,22 @@ def run(given: dict[str, Any]) -> int:
     path = target(form, whole=chosen is None)
     if chosen is None:
         if wanted:
-            first = "--" + next(iter(wanted)).replace("_", "-")
+            first = next(iter(wanted.values())).typed
             raise UserError(
                 tr("{option}: the exhibits have no knob in common; turn those of one", option=first)
             )
         if form.get("scrub"):
             raise UserError(tr("--scrub is for one exhibit; name it"))
-        return _show_all(folder, given["text"], on, step, path, as_json)
+        from mingyue.cli.report import show_all
+
+        return show_all(folder, given["text"], on, step, path, as_json=as_json)
+    if on is not None and not chosen.needs_dataset:
+        raise UserError(
+            tr(
+                "--on: {name} reads no other text; leave it out, or give the text after RUN",
+                name=name,
+            )
+        )
     if chosen.needs_snapshots and (step is not None or form.get("scrub")):
         raise UserError(
             tr(
@@ -192,15 +213,18 @@ def run(given: dict[str, Any]) -> int:
     return _show(chosen, folder, given["text"], on, step, wanted, path, form)
 
 
-def _wanted(knobs: dict[str, Any]) -> dict[str, str]:
+def _wanted(knobs: dict[str, Any]) -> "dict[str, Turn]":
     """What was said about knobs and pages, by plain name."""
+    from mingyue.cli.exhibits import Turn
+    from mingyue.explain.pages import plain
+
     wanted = {}
     for said in knobs.pop("set", []):
         name, equals, value = said.partition("=")
-        if not equals or not name:
+        if not equals or not plain(name):
             raise UserError(tr("--set: {said} does not fit; give KNOB=VALUE", said=repr(said)))
-        wanted[name.replace("-", "_")] = value
-    return wanted | knobs
+        wanted[plain(name)] = Turn(name if name.startswith("--") else f"--set {name}", value)
+    return wanted | {name: Turn(f"--{name}", value) for name, value in knobs.items()}
 
 
 def _show(
@@ -209,22 +233,22 @@ def _show(
     text: str | None,
     on: str | None,
     step: int | None,
-    wanted: dict[str, str],
+    wanted: "dict[str, Turn]",
     path: str | None,
     form: dict[str, Any],
 ) -> int:
     from mingyue.cli.exhibits import knobs_of
     from mingyue.cli.figures import say_written, write
-    from mingyue.cli.looking import corpus_of, made_of, row, subject_of
+    from mingyue.cli.looking import corpus_of, made_of, opened, row, subject_of
     from mingyue.cli.waiting import Waiting
-    from mingyue.generation.writer import load
+    from mingyue.explain.progress import heard_by
 
     knobs, pages = knobs_of(definition, wanted)
-    writer = load(folder, step=step)
-    with Waiting() as waiting:
+    writer = opened(folder, step)
+    with Waiting() as waiting, heard_by(waiting.phase):
         corpus = corpus_of(writer, folder, on, waiting.phase)
-        waiting.phase(tr("looking inside"), 0.0)
         subject, choice = subject_of(definition, writer, text, corpus, folder)
+        waiting.phase(tr("looking inside"), 0.0)
         exhibit = made_of(definition, subject, knobs, pages, choice, step=step)
     if form.get("json"):
         print(json.dumps(row(folder, step, subject.text, exhibit), ensure_ascii=False))
@@ -236,53 +260,4 @@ def _show(
     if path is not None:
         write(path, {current(): [exhibit]}, dark=form.get("dark", False))
         say_written(path, errors=form.get("json", False))
-    return 0
-
-
-def _show_all(
-    folder: str, text: str | None, on: str | None, step: int | None, path: str | None, as_json: bool
-) -> int:
-    """Every exhibit that this model and text can give; the others are named with the reason."""
-    from mingyue import language
-    from mingyue.cli.figures import say_written, write
-    from mingyue.cli.looking import corpus_of, languages, made_of, row, subject_of
-    from mingyue.cli.screen import console, visible
-    from mingyue.cli.waiting import Waiting
-    from mingyue.explain.catalogue import all_exhibits
-    from mingyue.generation.writer import load
-
-    writer, definitions = load(folder, step=step), all_exhibits()
-    made: dict[Language, list[tuple[Exhibit, str]]] = {each: [] for each in languages(path)}
-    here = next(iter(made))
-    failed: dict[str, str] = {}
-    with Waiting() as waiting:
-        corpus = corpus_of(writer, folder, on, waiting.phase)
-        for i, definition in enumerate(definitions):
-            waiting.phase(definition.title(), i / len(definitions))
-            try:
-                subject, choice = subject_of(definition, writer, text, corpus, folder)
-                for each, into in made.items():
-                    with language.speaking(each):
-                        exhibit = made_of(
-                            definition,
-                            subject,
-                            definition.knobs(),
-                            {},
-                            choice,
-                            step=None if definition.needs_snapshots else step,
-                        )
-                    into.append((exhibit, subject.text))
-            except UserError as error:
-                failed[definition.name] = str(error)
-    if not made[here]:
-        raise UserError(next(iter(failed.values())))
-    for name, why in failed.items():
-        line = visible(tr("{name} is left out: {why}", name=name, why=why))
-        console(errors=True).print(line, style="yellow", soft_wrap=True)
-    if as_json:
-        rows = [row(folder, step, read, exhibit) for exhibit, read in made[here]]
-        print(json.dumps(rows, ensure_ascii=False))
-    if path is not None:
-        write(path, {each: [exhibit for exhibit, _ in of] for each, of in made.items()})
-        say_written(path, errors=as_json)
     return 0

@@ -1,5 +1,6 @@
 """Figures and pages as files: whether one can be made, and which of the two makes it."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ def target(form: dict[str, Any], *, whole: bool) -> str | None:
             raise UserError(tr("--dark is about a figure; give --figure FILE too"))
         return None
     endings = (".html",) if whole else (".svg", ".png", ".html")
-    if Path(path).suffix.lower() not in endings:
+    suffix = Path(path).suffix.lower()
+    if suffix not in endings:
         raise UserError(
             tr(
                 "{path}: --{option} writes {endings}",
@@ -43,6 +45,18 @@ def target(form: dict[str, Any], *, whole: bool) -> str | None:
         raise UserError(
             tr("{path}: there is no folder {folder}; make it first", path=path, folder=folder)
         )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(
+            tr("{path}: the folder {folder} may not be written into", path=path, folder=folder)
+        )
+    if Path(path).is_dir():
+        raise UserError(tr("{path}: is a folder; name a file", path=path))
+    if suffix != ".html":
+        from mingyue.explain.figure import require
+
+        require()
+    elif "dark" in form:
+        raise UserError(tr("--dark is for .svg and .png; a page is turned light or dark itself"))
     return path
 
 

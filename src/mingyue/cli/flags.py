@@ -155,15 +155,21 @@ class Flag:
 
 @dataclass(frozen=True)
 class Place:
-    """An argument without a name, by its position; ``required`` or else None when left out."""
+    """An argument without a name, by its position; ``required`` or else None when left out.
+
+    Of one with ``many`` there may be several, and they come as a list.
+    """
 
     name: str
     metavar: str
     help: str
     required: bool = True
+    many: bool = False
 
     def parameter(self) -> inspect.Parameter:
         argument = typer.Argument(help=self.help, metavar=self.metavar, show_default=False)
+        if self.many:
+            return _parameter(self.name, list[str], argument, inspect.Parameter.empty)
         if self.required:
             return _parameter(self.name, str, argument, inspect.Parameter.empty)
         return _parameter(self.name, str | None, argument, None)
@@ -196,8 +202,9 @@ def callback(
 
     def command(**given: Any) -> int | None:
         for place in places:
-            if isinstance(given[place.name], str):
-                given[place.name] = _as_text(place, given[place.name])
+            words = given[place.name]
+            for word in [words] if isinstance(words, str) else words or ():
+                _as_text(place, word)
         return run(given)
 
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -207,12 +214,11 @@ def callback(
     return command
 
 
-def _as_text(place: Place, given: str) -> str:
+def _as_text(place: Place, given: str) -> None:
     try:
         given.encode()
     except UnicodeEncodeError:
         raise UserError(tr("{name}: not text in UTF-8", name=place.metavar)) from None
-    return given
 
 
 def _parameter(name: str, base: Any, info: Any, default: Any) -> inspect.Parameter:

@@ -1,12 +1,12 @@
 """Looking inside a model from the command line: its text, who is looked at, what is seen."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mingyue.cli.exhibits import check_pages
 from mingyue.cli.reading import own_text
 from mingyue.data.dataset import Dataset
 from mingyue.data.preparation import prepare
@@ -15,9 +15,41 @@ from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Need
 from mingyue.explain.pages import turned
 from mingyue.explain.subject import Subject
 from mingyue.explain.texts import Choice, choose
-from mingyue.generation.writer import Writer
+from mingyue.generation.writer import Writer, load
 from mingyue.language import Language, current, tr
+from mingyue.model.gpt import GPT
 from mingyue.text.corpus import open_corpus
+
+BESIDE = {
+    "lstm": "memory GPT_RUN --rnn",
+    "gru": "memory GPT_RUN --rnn",
+    "word2vec": "word2vec GPT_RUN --vectors",
+}
+"""Of models that cannot be looked into, the exhibit that compares one with a GPT."""
+
+
+def opened(folder: str, step: int | None = None) -> Writer:
+    """The model in ``folder``, on the CPU, where exhibits count.
+
+    Raises:
+        UserError: there is none, or it is of a kind that exhibits cannot look into.
+    """
+    writer = load(folder, device="cpu", step=step)
+    if isinstance(writer.model, GPT):
+        return writer
+    kind = writer.model.config.kind
+    source = str(writer.about.get("recipe", {}).get("source", "TEXT"))
+    refused = tr(
+        "{folder}: is a model of the kind {kind}; exhibits look inside a GPT, as mingyue train "
+        "{source} makes one",
+        folder=folder,
+        kind=kind,
+        source=shlex.quote(source),
+    )
+    if kind in BESIDE:
+        command = f"mingyue explain {BESIDE[kind]} {shlex.quote(folder)}"
+        refused = tr("{why}; to compare the two: {command}", why=refused, command=command)
+    raise UserError(refused)
 
 
 def corpus_of(
@@ -76,9 +108,7 @@ def made_of(
     if step is not None:
         chosen = [tr("the model as it was after {step} steps of training", step=step), *chosen]
     exhibit = definition.show(subject, knobs)
-    exhibit = replace(exhibit, notes=[*chosen, *exhibit.notes])
-    check_pages(definition, exhibit, pages)
-    return turned(exhibit, pages)
+    return turned(replace(exhibit, notes=[*chosen, *exhibit.notes]), pages)
 
 
 def languages(path: str | None) -> list[Language]:

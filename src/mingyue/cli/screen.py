@@ -23,11 +23,16 @@ _PICTURES |= dict.fromkeys((*range(128, 160), *range(8234, 8239), *range(8294, 8
 def console(*, errors: bool = False, wrap: bool = False) -> "Console":
     """A rich console on the output (or error) stream that never guesses at markup.
 
-    Without a terminal lines are left as long as they are, unless ``wrap``.
+    Without a terminal lines are left as long as they are, unless ``wrap``. A reader that has gone
+    is a ``BrokenPipeError`` as anywhere else, where rich would end the program with code 1.
     """
     from rich.console import Console
 
-    return Console(
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Piped(
         stderr=errors,
         markup=False,
         highlight=False,

@@ -9,6 +9,7 @@ from mingyue.errors import UserError
 from mingyue.language import tr
 
 if TYPE_CHECKING:
+    from mingyue.cli.exhibits import Turn
     from mingyue.explain.exhibit import Definition, Exhibit
     from mingyue.language import Language
 
@@ -32,7 +33,7 @@ def scrub(
     folder: str,
     text: str | None,
     on: str | None,
-    wanted: dict[str, str],
+    wanted: "dict[str, Turn]",
     path: str | None,
     *,
     as_json: bool,
@@ -41,24 +42,24 @@ def scrub(
     from mingyue import language
     from mingyue.cli.exhibits import knobs_of
     from mingyue.cli.figures import say_written
-    from mingyue.cli.looking import corpus_of, languages, made_of, row, subject_of
+    from mingyue.cli.looking import corpus_of, languages, made_of, opened, row, subject_of
     from mingyue.cli.waiting import Waiting
     from mingyue.explain import page
     from mingyue.explain.measures.history import spread
-    from mingyue.generation.writer import load
     from mingyue.interop.snapshots import kept
 
     knobs, pages = knobs_of(definition, wanted)
+    last = opened(folder)
     all_steps = list(kept(folder))
     steps = spread(all_steps)
     made: dict[Language, list[Exhibit]] = {each: [] for each in languages(path)}
     here = next(iter(made))
     read = ""
     with Waiting() as waiting:
-        corpus = corpus_of(load(folder), folder, on, waiting.phase)
+        corpus = corpus_of(last, folder, on, waiting.phase)
         for i, step in enumerate(steps):
-            waiting.phase(tr("looking inside: step {step}", step=step), i / len(steps))
-            writer = load(folder, step=step)
+            waiting.phase(tr("looking inside"), i / len(steps), tr("step {step}", step=step))
+            writer = opened(folder, step)
             subject, choice = subject_of(definition, writer, text, corpus, folder)
             for each, into in made.items():
                 with language.speaking(each):

@@ -83,7 +83,7 @@ class Split:
         else:
             sentence = (
                 tr(
-                    "held out {val} documents ({characters} characters), {train} to train on",
+                    "documents held out: {val} ({characters} characters); to train on: {train}",
                     val=f"{self.val_documents:,}",
                     characters=f"{self.val_characters:,}",
                     train=f"{self.train_documents:,}",
@@ -100,8 +100,8 @@ class Split:
             if self.moved:
                 lines.append(
                     tr(
-                        "{n} held-out documents moved to training because half of their "
-                        "sentences occur there",
+                        "held out no longer but moved to training, where half of their sentences "
+                        "occur too: {n}",
                         n=f"{self.moved:,}",
                     )
                 )

@@ -1,1 +1,2 @@
-"""How good a model is: ``loss`` on text it has not seen."""
+"""How good a model is: ``loss`` on text it has not seen; ``verse``, ``variety`` and ``novelty`` of
+what it writes."""

@@ -60,6 +60,11 @@ class Loss:
         return self._bits / max(1, self.n_characters)
 
     @property
+    def nats_per_character(self) -> float:
+        """The same in nats."""
+        return self.bits_per_character * math.log(2)
+
+    @property
     def bits_per_byte(self) -> float:
         """The same per byte of UTF-8."""
         return self._bits / max(1, self.n_bytes)
@@ -97,7 +102,7 @@ def evaluate(
     if stride is None:
         stride = block_size if max_tokens is not None else max(1, block_size // 2)
     if not (own_terms or model.predicts):
-        raise UserError(_silent(model))
+        raise UserError(silent(model))
     _check(model, tokens, batch_size, stride)
     lengths = lengths_within(tokens, max_tokens)
     rows = windows(lengths, block_size, stride)
@@ -188,7 +193,8 @@ def _to_device(model: LanguageModel, *arrays: np.ndarray) -> list[Tensor]:
     return [torch.from_numpy(array).to(model.device) for array in arrays]
 
 
-def _silent(model: LanguageModel) -> str:
+def silent(model: LanguageModel) -> str:
+    """Why a model that predicts no next token has no loss."""
     if model.config.kind == "word2vec":
         return tr("Word2Vec learns what stands near what, so it has no next-token loss")
     return tr("this model sees both directions (causal is off), so it has no next-token loss")

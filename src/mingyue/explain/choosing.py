@@ -65,7 +65,7 @@ def within(kind: str, number: int, count: int) -> int:
     if not -count <= number < count:
         raise UserError(
             tr(
-                "{kind} {number}: this model has {count} of them",
+                "{kind} {number}: this model has {count} of them, counted from 0",
                 kind=kind,
                 number=number,
                 count=count,

@@ -1,6 +1,6 @@
 """What an exhibit is: a pure function from a subject and knobs to something to look at.
 
-    define(name="pairs", spec="D12", title=…, show=show, texts=("床前明月光",))
+    Definition(name="pairs", spec="D12", title=…, brief=…, show=show, texts=("床前明月光",))
 
 An exhibit claims what the article says one should see. A verdict measures whether it is so in
 this model, and may say no. Nothing is drawn that was not computed from the subject.
@@ -66,6 +66,7 @@ class Definition:
     texts: Sequence[str]  # to show it on, the first one that the model can read
     show: Callable[[Subject, Any], Exhibit]
     knobs: type[Knobs] = Knobs
+    pages: Sequence[str] = ()  # of its panels, by plain name; with some models there are fewer
     needs_dataset: Need = False  # the text that the model learned, to look for examples in
     needs_snapshots: bool = False  # looks at all steps of training that were kept
 

@@ -255,5 +255,6 @@ EXHIBIT = Definition(
     ),
     show=show,
     knobs=ContextKnobs,
+    pages=("read", "layer"),
     needs_dataset=True,
 )

@@ -114,5 +114,6 @@ EXHIBIT = Definition(
     ),
     show=show,
     knobs=HeadsKnobs,
+    pages=("layer", "head", "job"),
     needs_dataset=True,
 )

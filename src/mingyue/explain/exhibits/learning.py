@@ -269,6 +269,7 @@ EXHIBIT = Definition(
     ),
     show=show,
     knobs=LearningKnobs,
+    pages=("job",),
     needs_dataset="if at hand",
     needs_snapshots=True,
 )

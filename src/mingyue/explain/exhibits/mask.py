@@ -213,5 +213,6 @@ EXHIBIT = Definition(
     texts=("床前明月光", "To be, or not to be"),
     show=show,
     knobs=MaskKnobs,
+    pages=("layer", "head"),
     needs_dataset="if at hand",
 )

@@ -9,8 +9,9 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
+from mingyue.explain.choosing import within
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
-from mingyue.explain.measures.cards import check_head, queries_and_keys
+from mingyue.explain.measures.cards import queries_and_keys
 from mingyue.explain.numbers import deviation
 from mingyue.explain.panels import Curves, Matrix, Panel, Table
 from mingyue.explain.subject import Subject, bare
@@ -31,16 +32,18 @@ class PositionKnobs(Knobs):
 @torch.no_grad()
 def show(subject: Subject, knobs: PositionKnobs) -> Exhibit:
     """This model's scheme first, then the clock and the rotation at this model's width."""
-    check_head(subject, knobs.layer, knobs.head)
-    own, n = subject.model.config.position, knobs.positions
+    config, n = subject.model.config, knobs.positions
+    within(tr("layer"), knobs.layer, config.n_layer)
+    within(tr("head"), knobs.head, config.n_head)
+    own = config.position
     parts: dict[str, Part] = {}
     if own == "learned":
         parts[own] = _learned(subject, n)
     if own == "alibi":
         parts[own] = _alibi(subject, n)
-    parts["sinusoidal"] = _clock(subject.model.config.d_model, n)
+    parts["sinusoidal"] = _clock(config.d_model, n)
     notes = list(subject.notes)
-    if subject.model.config.rotary_width >= 2:
+    if config.rotary_width >= 2:
         parts["rope"] = _rotation(subject, knobs)
     else:
         notes.append(tr("the heads of this model are too narrow for RoPE, which turns pairs"))
@@ -237,4 +240,5 @@ EXHIBIT = Definition(
     texts=("床前明月光", "To be, or not to be"),
     show=show,
     knobs=PositionKnobs,
+    pages=("head",),
 )

@@ -231,4 +231,5 @@ EXHIBIT = Definition(
     ),
     show=show,
     knobs=QkvKnobs,
+    pages=("score",),
 )

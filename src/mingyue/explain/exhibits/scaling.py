@@ -7,9 +7,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from mingyue.explain.choosing import window, window_note
+from mingyue.explain.choosing import window, window_note, within
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Verdict
-from mingyue.explain.measures.cards import check_head, queries_and_keys
+from mingyue.explain.measures.cards import queries_and_keys
 from mingyue.explain.measures.sharpness import ENOUGH, measures_of, words
 from mingyue.explain.measures.unscaled import compared
 from mingyue.explain.panels import Curves, Matrix, Table
@@ -37,10 +37,12 @@ class ScalingKnobs(Knobs):
 @torch.no_grad()
 def show(subject: Subject, knobs: ScalingKnobs) -> Exhibit:
     """The law on random vectors, then this model's own queries and keys."""
-    check_head(subject, knobs.layer, knobs.head)
+    config = subject.model.config
+    within(tr("layer"), knobs.layer, config.n_layer)
+    within(tr("head"), knobs.head, config.n_head)
     variances, chances = _random(knobs.seed)  # [widths], {measure: [widths]} for each way
     slope = float(np.polyfit(np.log(WIDTHS), np.log(variances), 1)[0])
-    D, layers = subject.model.config.head_width, subject.model.config.n_layer
+    D, layers = config.head_width, config.n_layer
     raw, bias = _own(subject)  # [L, H, T, T]: q·k as it is; what is added to it
     seen = (raw + bias).isfinite().expand_as(raw)
     spread = [float(raw[i][seen[i]].var()) for i in range(layers)]
@@ -199,5 +201,6 @@ EXHIBIT = Definition(
     texts=("床前明月光，疑是地上霜。", "To be, or not to be"),
     show=show,
     knobs=ScalingKnobs,
+    pages=("scores",),
     needs_dataset="if at hand",
 )

@@ -42,15 +42,26 @@ def save(exhibit: Exhibit, path: str | Path, *, dark: bool = False) -> None:
     write_atomic(path, render(exhibit, kind, dark=dark))
 
 
-def render(exhibit: Exhibit, kind: str, *, dark: bool = False) -> bytes:
-    """The bytes of the picture; ``kind`` is "svg" or "png"."""
+def require() -> None:
+    """Import matplotlib; to be asked before the long work, too.
+
+    Raises:
+        UserError: it is missing.
+    """
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        import matplotlib  # noqa: F401
     except ImportError as error:
         raise UserError(
             tr("a figure needs matplotlib: pip install 'mingyue[plots]' (.html needs nothing)")
         ) from error
+
+
+def render(exhibit: Exhibit, kind: str, *, dark: bool = False) -> bytes:
+    """The bytes of the picture; ``kind`` is "svg" or "png"."""
+    require()
+    import matplotlib
+    from matplotlib.figure import Figure
+
     from mingyue.explain.figure.drawing import part_of  # it imports matplotlib
 
     words = find(exhibit, LATIN_SANS, SANS, SERIF)

@@ -32,22 +32,3 @@ def queries_and_keys(subject: Subject, *, turned: bool) -> tuple[Tensor, Tensor]
 
     shared = config.n_head // config.kv_heads
     return all_layers("q"), all_layers("k").repeat_interleave(shared, dim=1)
-
-
-def check_head(subject: Subject, layer: int, head: int) -> None:
-    """
-    Raises:
-        UserError: the model has no such layer or head, saying how many it has.
-    """
-    config = subject.model.config
-    if layer >= config.n_layer or head >= config.n_head:
-        raise UserError(
-            tr(
-                "layer {layer}, head {head}: this model has {layers} layers of {heads} heads, "
-                "counted from 0",
-                layer=layer,
-                head=head,
-                layers=config.n_layer,
-                heads=config.n_head,
-            )
-        )

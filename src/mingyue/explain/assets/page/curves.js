@@ -14,7 +14,7 @@ function curvesAt(W, panel, lines) {
   const svg = plot(W, H, x, y, panel), marker = draw("g");
   for (const [name, value] of Object.entries(panel.marks)) {
     const at = x.at(value), last = at > W - 150;
-    const anchor = { x: at + (last ? -6 : 6), y: 20, "text-anchor": last ? "end" : "start" };
+    const anchor = { x: at + (last ? -6 : 6), y: TOP + 12, "text-anchor": last ? "end" : "start" };
     svg.append(upright(at, H, { stroke: "var(--faint)", "stroke-dasharray": "4 4" }),
       draw("text", anchor, name));
   }

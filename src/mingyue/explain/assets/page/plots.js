@@ -41,7 +41,7 @@ function axis(values, log, from, to) {
   return { at, ticks: ticks(low, high, log) };
 }
 
-const LEFT = 56, RIGHT = 8, TOP = 8, BELOW = 44; // around the lines
+const LEFT = 64, RIGHT = 8, TOP = 28, BELOW = 44; // around the lines
 
 /** Both axes of a plot W × H. */
 function axesOf(W, H, xs, logX, ys, logY) {
@@ -65,7 +65,7 @@ function plot(W, H, x, y, panel) {
     text(short(v), { x: LEFT - 8, y: y.at(v) + 4, "text-anchor": "end" });
   });
   text(panel.x_label, { x: (W + LEFT - RIGHT) / 2, y: H - 5 });
-  text(panel.y_label, { transform: `translate(11 ${(H - 36) / 2}) rotate(-90)` });
+  text(panel.y_label, { x: 0, y: 14, "text-anchor": "start" }); // above: there is room for words
   return svg;
 }
 /** A line from the top of a plot to its bottom. */

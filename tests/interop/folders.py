@@ -71,7 +71,11 @@ ONLY_OURS = [
     small(position="sinusoidal", dropout=0.1),
     small(activation="relu2"),  # with QK-norm, which Arcee has not
     small(bias=True),  # with QK-norm, where Qwen3 has none in the feed-forward layer
-    small(rope={"fraction": 0.5}),
+    small(rope={"fraction": 0.5}),  # with QK-norm, which GLM has not
     small(rope={"scaling": "yarn", "factor": 8.0}),  # original length 3: no pair turns once
-    small("llama", n_head=3, n_kv_head=1, d_head=8),  # 32 is no multiple of 3
+    small("llama", n_head=3, n_kv_head=1, d_head=8, bias=True),  # 32 is no multiple of 3
+    small(attention_bias="qkv"),  # with QK-norm, where Qwen3 has all or none
+    small("qwen2", activation="relu2"),
+    small("glm4", qk_norm=True),
+    small("gpt2", post_norm=True),
 ]

@@ -155,8 +155,7 @@ def test_wrong_weights_are_named(saved: Path, tmp_path: Path) -> None:
         ("model_type", "../../etc/passwd"),
         ("model_type", None),
         ("hidden_act", "gelu"),
-        ("attention_bias", True),
-        ("use_sliding_window", True),
+        ("attention_bias", True),  # of which the file has none
         ("num_hidden_layers", 3),
         ("num_hidden_layers", -1),
         ("num_hidden_layers", 10**9),

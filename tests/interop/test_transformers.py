@@ -2,8 +2,6 @@
 
 import json
 import tempfile
-import warnings
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,10 @@ from mingyue.generation.writer import Writer
 from mingyue.interop.run_folder import load_model, save_model
 from mingyue.model.config import ModelConfig
 from mingyue.model.gpt import GPT
+from mingyue.model.language_model import LanguageModel
 from mingyue.text.tokenizer import Tokenizer
 from tests.interop.folders import TOKENIZER, gpt2_like, rotary_like, small
+from tests.interop.foreign import theirs, transformers
 from tests.model.configs import lively, random_ids
 
 PROMPT = "床前明月"
@@ -25,25 +25,7 @@ PROMPT = "床前明月"
 ANY_TEXT = st.text(st.sampled_from("床前明月光，。\n 𠀀x"), max_size=12)
 
 
-@cache
-def transformers() -> Any:
-    """Imported once, and quiet."""
-    module = pytest.importorskip("transformers")
-    module.logging.set_verbosity_error()
-    module.logging.disable_progress_bar()
-    warnings.filterwarnings("ignore", module="transformers")
-    return module
-
-
-def theirs(folder: str) -> Any:
-    model, found = transformers().AutoModelForCausalLM.from_pretrained(
-        folder, output_loading_info=True
-    )
-    assert not any(found.values()), found  # nothing missing, nothing left over
-    return model.eval()
-
-
-def same_weights(a: GPT, b: GPT) -> bool:
+def same_weights(a: LanguageModel, b: LanguageModel) -> bool:
     first, second = a.state_dict(), b.state_dict()
     return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
 
@@ -157,36 +139,6 @@ def test_tokenizer_opens_where_the_model_is_only_ours(tmp_path: Path) -> None:
     tokenizer = transformers().AutoTokenizer.from_pretrained(str(tmp_path))
     assert tokenizer(PROMPT).input_ids == TOKENIZER.encode(PROMPT)
     assert tokenizer.eos_token_id == TOKENIZER.end_id
-
-
-@pytest.mark.parametrize("family", ["gpt2", "llama", "qwen3", "arcee"])
-def test_foreign_folders(family: str, tmp_path: Path) -> None:
-    """A model that transformers made, of which we know nothing but the folder."""
-    sizes = {
-        "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 24},
-    }.get(
-        family,
-        {
-            "hidden_size": 32,
-            "intermediate_size": 40,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "head_dim": 8,
-        },
-    )
-    config = transformers().AutoConfig.for_model(family, vocab_size=TOKENIZER.vocab_size, **sizes)
-    other = transformers().AutoModelForCausalLM.from_config(config).eval()
-    with torch.no_grad():
-        for parameter in other.parameters():
-            parameter.normal_(0.0, 0.3)
-    other.save_pretrained(tmp_path)
-    TOKENIZER.save(tmp_path)
-    model, _, about = load_model(tmp_path)
-    assert about == {}
-    ids = random_ids(model.config, 2, 20)
-    with torch.no_grad():
-        torch.testing.assert_close(model(ids).logits, other(ids).logits, rtol=0, atol=1e-4)
 
 
 def test_half_precision_is_read_as_it_is(tmp_path: Path) -> None:

@@ -29,11 +29,13 @@ def configs(draw, positions=tuple(POSITIONS), **fixed) -> ModelConfig:
         "rope": RopeConfig(
             base=draw(st.sampled_from([100.0, 10_000.0])),
             fraction=draw(st.sampled_from([0.5, 1.0])),
-            scaling=draw(st.sampled_from(["none", "linear", "ntk", "yarn"])),
+            scaling=draw(st.sampled_from(["none", "linear", "ntk", "yarn", "llama3", "dynamic"])),
             factor=draw(st.sampled_from([1.0, 2.0])),
         ),
         "qk_norm": draw(st.booleans()),
         "bias": draw(st.booleans()),
+        "attention_bias": draw(st.sampled_from([None, None, "qkv", "all"])),
+        "post_norm": draw(st.booleans()),
         "tie_embeddings": draw(st.booleans()),
     }
     return ModelConfig.checked(**{**values, **fixed})

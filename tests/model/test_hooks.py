@@ -69,16 +69,21 @@ def test_the_parts_make_the_whole(config: ModelConfig) -> None:
         assert close(seen[at + "hook_resid_mid"], stream)
         stream = stream + seen[at + "hook_mlp_out"]
         assert close(seen[at + "hook_resid_post"], stream)
-        heads = seen[at + "attn.hook_result"].sum(dim=2)
-        bias = block.attention.out.bias
-        assert close(heads if bias is None else heads + bias, seen[at + "hook_attn_out"], 1e-4)
+        heads, bias = seen[at + "attn.hook_result"].sum(dim=2), block.attention.out.bias
+        added = seen[at + "hook_attn_out"]
+        if not config.post_norm:
+            assert close(heads if bias is None else heads + bias, added, 1e-4)
+        elif bias is None and config.norm == "rmsnorm":
+            assert close(heads, added, 1e-4)
+            before = seen[at + "attn.hook_z"].flatten(2) @ block.attention.out.weight.T
+            scale = seen[at + "ln1_post.hook_scale"]
+            assert close(before / scale * block.norm_1_post.weight, added)
         pattern, scores = seen[at + "attn.hook_pattern"], seen[at + "attn.hook_attn_scores"]
         assert torch.equal(pattern, scores.softmax(dim=-1))
         assert torch.equal(pattern.triu(1), torch.zeros_like(pattern))  # the future: exactly 0
         post = seen[at + "mlp.hook_post"]
-        assert close(
-            F.linear(post, block.ffn.down.weight, block.ffn.down.bias), seen[at + "hook_mlp_out"]
-        )
+        found = F.linear(post, block.ffn.down.weight, block.ffn.down.bias)
+        assert close(block.norm_2_post(found), seen[at + "hook_mlp_out"])
     last = seen["ln_final.hook_normalized"] * model.norm.weight
     if isinstance(model.norm, torch.nn.LayerNorm) and model.norm.bias is not None:
         last = last + model.norm.bias

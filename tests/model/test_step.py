@@ -55,12 +55,12 @@ def equals_forward(made: Made, config: ModelConfig, batch: int, read: int) -> No
 def follows_the_cache(made: Made, config: ModelConfig, data: st.DataObject) -> None:
     model = lively(config)
     step, ids = made(model), random_ids(config, 3, 8)
-    cache = model.new_cache(3, 6)
+    cache = model.new_cache(3, 8)
     written(step, ids[:, :6], cache)
     kept = data.draw(st.integers(1, 6))
     cache.truncate(kept)
     rows = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=5))
-    cache = cache.pick(rows, 8)
+    cache = cache.gather([(cache, rows)])
     scores = written(step, ids[rows, kept:], cache)
     assert error(scores, forward(model, ids[rows])[:, kept:]) <= 1e-4
     with pytest.raises((IndexError, ContextFull)):  # no room for a ninth

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mingyue.interop import rotary
-from mingyue.interop.llama import both_biases
+from mingyue.interop.llama import biases
+from mingyue.interop.refusals import refuse_unless
 from mingyue.interop.weights import Names
 from mingyue.model.config import ModelConfig
 
@@ -33,13 +34,16 @@ def expresses(config: ModelConfig) -> bool:
         rotary.fits(config)
         and config.activation == "relu2"
         and not config.qk_norm
+        and not config.post_norm
+        and config.qkv_bias == config.out_bias
         and config.d_model % config.n_head == 0  # asked for even when head_dim is given
     )
 
 
 def to_config(config: ModelConfig) -> dict[str, Any]:
     """Their settings from ours."""
-    return {**rotary.to_config(config), "hidden_act": "relu2", "mlp_bias": config.bias}
+    biases = {"attention_bias": config.out_bias, "mlp_bias": config.bias}
+    return {**rotary.to_config(config), "hidden_act": "relu2", **biases}
 
 
 def from_config(raw: Mapping[str, Any]) -> ModelConfig:
@@ -48,9 +52,9 @@ def from_config(raw: Mapping[str, Any]) -> ModelConfig:
     Raises:
         UserError: a setting has no counterpart here.
     """
-    rotary.refuse_unless(raw, hidden_act="relu2")
+    refuse_unless(raw, hidden_act="relu2")
     ours = rotary.from_config(raw, _DEFAULTS)
-    return ModelConfig.checked(**ours, activation="relu2", qk_norm=False, bias=both_biases(raw))
+    return ModelConfig.checked(**ours, activation="relu2", qk_norm=False, **biases(raw))
 
 
 def names(config: ModelConfig) -> Names:

@@ -12,11 +12,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Literal, get_args
 
 from mingyue.errors import UserError
 from mingyue.interop import arcee, gpt2, llama, qwen3
+from mingyue.interop.family import Family
 from mingyue.interop.gguf_vocabulary import add_vocabulary
 from mingyue.interop.run_folder import family_of, load_model
 from mingyue.interop.weights import export
@@ -76,11 +76,13 @@ def save_gguf(folder: str | Path, path: str | Path, stored: Stored = "f32") -> N
         writer.close()
 
 
-def _family(config: ModelConfig) -> ModuleType:
+def _family(config: ModelConfig) -> Family:
     """The layout that holds the model and that llama.cpp computes as we do."""
     family = family_of(config)
     same_bend = family is not gpt2 or config.activation == "gelu_tanh"
-    if family in (gpt2, llama, qwen3, arcee) and same_bend:
+    same_turns = config.position != "rope" or config.rope.scaling != "llama3"
+    no_biases = family is not qwen3 or not config.qkv_bias
+    if family in (gpt2, llama, qwen3, arcee) and same_bend and same_turns and no_biases:
         return family
     raise UserError(
         tr(
@@ -122,7 +124,7 @@ def _add_rotation(writer: "GGUFWriter", config: ModelConfig) -> None:
         writer.add_rope_scaling_orig_ctx_len(config.rotary_length)
 
 
-def _tensors(model: GPT, family: ModuleType) -> Iterator[tuple[str, "Tensor"]]:
+def _tensors(model: GPT, family: Family) -> Iterator[tuple[str, "Tensor"]]:
     """Every tensor in fp32, under its name in the file."""
     import gguf
 

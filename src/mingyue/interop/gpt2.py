@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from mingyue.errors import UserError
-from mingyue.interop.rotary import refuse_unless
+from mingyue.interop.refusals import refuse_unless
 from mingyue.interop.weights import Constant, Match, Names
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
@@ -40,6 +40,8 @@ def expresses(config: ModelConfig) -> bool:
         and config.kv_heads == config.n_head
         and config.head_width * config.n_head == config.d_model
         and not config.qk_norm
+        and not config.post_norm
+        and config.qkv_bias == config.out_bias == config.bias
         and config.causal
         and config.n_layer > 0
     )
@@ -113,12 +115,13 @@ def names(config: ModelConfig) -> Names:
         for kind in kinds:
             turned = matrix and kind == "weight"
             matches.append(Match(f"{ours}.{kind}", (f"{theirs}.{kind}",), transposed=turned))
-    ignored = r"\.attn\.(masked_)?bias$"  # masks that older versions stored
+    copies = {}
     if config.tie_embeddings:
-        ignored += r"|^lm_head\.weight$"  # a copy of the table
+        copies["lm_head.weight"] = "transformer.wte.weight"
     else:
         matches.append(Match("head.weight", ("lm_head.weight",)))
-    return Names(matches, list(_constants(config)), re.compile(ignored), "transformer.")
+    ignored = re.compile(r"\.attn\.(masked_)?bias$")  # masks that older versions stored
+    return Names(matches, list(_constants(config)), copies, ignored, "transformer.")
 
 
 def _constants(config: ModelConfig) -> Iterator[Constant]:

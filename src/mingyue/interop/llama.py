@@ -5,6 +5,7 @@ from typing import Any
 
 from mingyue.errors import UserError
 from mingyue.interop import rotary
+from mingyue.interop.refusals import refuse_unless
 from mingyue.interop.weights import Names
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
@@ -29,13 +30,16 @@ def expresses(config: ModelConfig) -> bool:
         rotary.fits(config)
         and config.activation == "swiglu"
         and not config.qk_norm
+        and not config.post_norm
+        and config.qkv_bias == config.out_bias
         and config.d_model % config.n_head == 0  # asked for even when head_dim is given
     )
 
 
 def to_config(config: ModelConfig) -> dict[str, Any]:
     """Their settings from ours."""
-    return {**rotary.to_config(config), "hidden_act": "silu", "mlp_bias": config.bias}
+    biases = {"attention_bias": config.out_bias, "mlp_bias": config.bias}
+    return {**rotary.to_config(config), "hidden_act": "silu", **biases}
 
 
 def from_config(raw: Mapping[str, Any]) -> ModelConfig:
@@ -44,23 +48,21 @@ def from_config(raw: Mapping[str, Any]) -> ModelConfig:
     Raises:
         UserError: a setting has no counterpart here.
     """
-    rotary.refuse_unless(raw, hidden_act="silu")
+    refuse_unless(raw, hidden_act="silu")
     ours = rotary.from_config(raw, _DEFAULTS)
-    return ModelConfig.checked(**ours, activation="swiglu", qk_norm=False, bias=both_biases(raw))
+    return ModelConfig.checked(**ours, activation="swiglu", qk_norm=False, **biases(raw))
 
 
-def both_biases(raw: Mapping[str, Any]) -> bool:
-    """Our one switch for biases from their two.
+def biases(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Our settings of biases from their two switches.
 
     Raises:
-        UserError: one is on and the other off.
+        UserError: there are some in the feed-forward layer alone.
     """
     attention, ffn = bool(raw.get("attention_bias")), bool(raw.get("mlp_bias"))
-    if attention != ffn:
-        raise UserError(
-            tr("config.json: attention_bias and mlp_bias must be equal to be loaded here")
-        )
-    return attention
+    if ffn and not attention:
+        raise UserError(tr("config.json: mlp_bias without attention_bias has no counterpart here"))
+    return {"bias": ffn, "attention_bias": "all" if attention and not ffn else None}
 
 
 def names(config: ModelConfig) -> Names:

@@ -1,12 +1,13 @@
 """The layout of Qwen3 (Yang et al. 2025): Llama's, with norms on queries and keys.
 
-Mingyue's default recipe. Its biases, if any, are on attention alone, which ours never are.
+Mingyue's default recipe. Its biases, if any, are on attention alone.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from mingyue.interop import rotary
+from mingyue.interop.refusals import refuse_unless, refuse_windows
 from mingyue.interop.weights import Names
 from mingyue.model.config import ModelConfig
 
@@ -29,13 +30,19 @@ _DEFAULTS = {
 def expresses(config: ModelConfig) -> bool:
     """Whether this layout holds the model exactly."""
     return (
-        rotary.fits(config) and config.activation == "swiglu" and config.qk_norm and not config.bias
+        rotary.fits(config)
+        and config.activation == "swiglu"
+        and config.qk_norm
+        and not config.post_norm
+        and not config.bias
+        and config.qkv_bias == config.out_bias
     )
 
 
 def to_config(config: ModelConfig) -> dict[str, Any]:
     """Their settings from ours."""
-    return {**rotary.to_config(config), "hidden_act": "silu", "use_sliding_window": False}
+    rest = {"hidden_act": "silu", "attention_bias": config.out_bias, "use_sliding_window": False}
+    return {**rotary.to_config(config), **rest}
 
 
 def from_config(raw: Mapping[str, Any]) -> ModelConfig:
@@ -44,9 +51,11 @@ def from_config(raw: Mapping[str, Any]) -> ModelConfig:
     Raises:
         UserError: a setting has no counterpart here.
     """
-    rotary.refuse_unless(raw, hidden_act="silu", attention_bias=False, use_sliding_window=False)
+    refuse_unless(raw, hidden_act="silu")
     ours = rotary.from_config(raw, _DEFAULTS)
-    return ModelConfig.checked(**ours, activation="swiglu", qk_norm=True)
+    refuse_windows(raw, ours["n_layer"], ours["block_size"])
+    biased = "all" if raw.get("attention_bias") else None
+    return ModelConfig.checked(**ours, activation="swiglu", qk_norm=True, attention_bias=biased)
 
 
 def names(config: ModelConfig) -> Names:

@@ -18,7 +18,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import safetensors.torch
@@ -26,7 +25,8 @@ import torch
 
 from mingyue import __version__
 from mingyue.errors import UserError
-from mingyue.interop import arcee, gpt2, llama, native, qwen3
+from mingyue.interop import arcee, glm, glm4, gpt2, llama, native, qwen2, qwen3
+from mingyue.interop.family import Family
 from mingyue.interop.snapshots import snapshot
 from mingyue.interop.stored import WEIGHTS, Stored, read_json, weight_files
 from mingyue.interop.weights import (
@@ -40,23 +40,23 @@ from mingyue.interop.weights import (
 from mingyue.language import tr
 from mingyue.model.config import ModelConfig
 from mingyue.model.language_model import LanguageModel
-from mingyue.model.making import make_model
+from mingyue.model.making import make_empty
 from mingyue.model.ngram import Ngram
 from mingyue.text.files import write_atomic
 from mingyue.text.tokenizer import Tokenizer
 
-FAMILIES: tuple[ModuleType, ...] = (gpt2, llama, qwen3, arcee, native)
+FAMILIES: tuple[Family, ...] = (gpt2, llama, qwen2, qwen3, arcee, glm, glm4, native)
 """In order of preference; the last one expresses everything."""
 
 ABOUT = "mingyue.json"
 
 
-def family_of(config: ModelConfig) -> ModuleType:
+def family_of(config: ModelConfig) -> Family:
     """The first family that holds such a model exactly."""
     return next(family for family in FAMILIES if _expresses(family, config))
 
 
-def _expresses(family: ModuleType, config: ModelConfig) -> bool:
+def _expresses(family: Family, config: ModelConfig) -> bool:
     """Whether the family has such models, all of which but ours are GPTs."""
     return family is native or (config.kind == "gpt" and family.expresses(config))
 
@@ -114,6 +114,7 @@ def load_model(
                 rows=model.config.vocab_size,
             )
         )
+    tokenizer.ends |= _ends(folder, raw, model.config.vocab_size)
     about = read_json(folder / ABOUT) if (folder / ABOUT).is_file() else {}
     return model.to(device).eval(), tokenizer, about
 
@@ -126,6 +127,14 @@ def load_weights(folder: Path, raw: Mapping[str, Any], step: int | None = None) 
     Raises:
         UserError: as ``load_model``.
     """
+    if raw.get("quantization_config"):
+        raise UserError(
+            tr(
+                "{path}: the weights are quantized (quantization_config), which cannot be read "
+                "here; get the folder in bf16 or fp32",
+                path=folder / "config.json",
+            )
+        )
     kind = raw.get("model_type")
     family = next((f for f in FAMILIES if kind == f.MODEL_TYPE), None)
     if family is None:
@@ -143,7 +152,17 @@ def load_weights(folder: Path, raw: Mapping[str, Any], step: int | None = None) 
         if config := _our_config(family, raw):
             with suppress(WrongConstant):  # trained since, no longer what our settings say
                 return _build(config, family, weights, source)
-        return _build(family.from_config(raw), family, weights, source)
+        config = family.from_config(raw)
+        if not _expresses(family, config):
+            raise UserError(
+                tr(
+                    "{path}: a model of the type {kind} with these settings is none that "
+                    "transformers and Mingyue compute alike",
+                    path=folder / "config.json",
+                    kind=kind,
+                )
+            )
+        return _build(config, family, weights, source)
     except (OverflowError, RuntimeError, MemoryError) as error:  # numbers that no machine holds
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(
@@ -151,7 +170,7 @@ def load_weights(folder: Path, raw: Mapping[str, Any], step: int | None = None) 
         ) from error
 
 
-def _our_config(family: ModuleType, raw: Mapping[str, Any]) -> ModelConfig | None:
+def _our_config(family: Family, raw: Mapping[str, Any]) -> ModelConfig | None:
     """Our own settings, if they are there and say the same as the family's."""
     ours = raw.get("mingyue")
     if not isinstance(ours, Mapping):
@@ -168,36 +187,50 @@ def _our_config(family: ModuleType, raw: Mapping[str, Any]) -> ModelConfig | Non
     return config if same else None
 
 
-def _build(config: ModelConfig, family: ModuleType, weights: Stored, source: Path) -> LanguageModel:
+def _build(config: ModelConfig, family: Family, weights: Stored, source: Path) -> LanguageModel:
     names = family.names(config)
     check(weights.shapes(), parameter_shapes(config), names, source)
     check_constants(weights, names)
-    with torch.random.fork_rng(devices=[]):  # a model starts random, ours for a moment only
-        model = make_model(config)
+    model = make_empty(config)
     fill(model, weights, names, source)
     if isinstance(model, Ngram) and not model.sound():
         raise UserError(tr("{path}: damaged: its counts are none", path=source))
     return model
 
 
-def _config(model: LanguageModel, tokenizer: Tokenizer, family: ModuleType) -> dict[str, Any]:
+def _config(model: LanguageModel, tokenizer: Tokenizer, family: Family) -> dict[str, Any]:
     return {
         "architectures": [family.ARCHITECTURE],
         "model_type": family.MODEL_TYPE,
         **family.to_config(model.config),
-        "bos_token_id": tokenizer.end_id,
-        "eos_token_id": tokenizer.end_id,
-        "pad_token_id": tokenizer.end_id if tokenizer.pad_id is None else tokenizer.pad_id,
+        **_marks(tokenizer),
         "dtype": str(next(iter(model.state_dict().values())).dtype).removeprefix("torch."),
         "mingyue": model.config.model_dump(mode="json"),
     }
 
 
+def _marks(tokenizer: Tokenizer) -> dict[str, Any]:
+    """The ids of special tokens; in ours a text begins after the end of the one before."""
+    ends = sorted(tokenizer.ends)
+    return {
+        "bos_token_id": tokenizer.bos_id,
+        "eos_token_id": ends[0] if len(ends) == 1 else ends,
+        "pad_token_id": tokenizer.end_id if tokenizer.pad_id is None else tokenizer.pad_id,
+    }
+
+
+def _ends(folder: Path, raw: Mapping[str, Any], rows: int) -> set[int]:
+    """The ids with which a text ends, by the word of those who made the model."""
+    path = folder / "generation_config.json"
+    told = read_json(path) if path.is_file() else raw
+    ends = told.get("eos_token_id", raw.get("eos_token_id"))
+    ends = ends if isinstance(ends, list) else [ends]
+    return {id for id in ends if isinstance(id, int) and 0 <= id < rows}
+
+
 def _generation_config(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, Any]:
     settings: dict[str, Any] = {
-        "bos_token_id": tokenizer.end_id,  # a text begins after the end of the one before
-        "eos_token_id": tokenizer.end_id,
-        "pad_token_id": tokenizer.end_id if tokenizer.pad_id is None else tokenizer.pad_id,
+        **_marks(tokenizer),
         "do_sample": True,
         "temperature": 0.8,
         "top_k": 0,

@@ -17,6 +17,7 @@ from mingyue.language import tr
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
+_PICKLED = {".bin", ".pt", ".pth", ".ckpt"}
 _LARGEST_JSON = 64 * 2**20
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*\.safetensors")
 
@@ -25,30 +26,39 @@ class Stored:
     """The tensors of some safetensors files, read one by one when they are asked for.
 
     Raises:
-        UserError: a file is damaged or none.
+        UserError: a file is damaged or none, or two files have a tensor of the same name.
     """
 
     def __init__(self, files: Sequence[Path]):
         self._shapes: dict[str, tuple[int, ...]] = {}
-        self._where: dict[str, Any] = {}
+        self._where: dict[str, Path] = {}
         for path in files:
             try:
                 file = safetensors.safe_open(path, framework="pt")
-                for name in file.keys():  # noqa: SIM118 (not a dict)
-                    self._shapes[name] = tuple(file.get_slice(name).get_shape())
-                    self._where[name] = file
+                shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118 (not a dict)
             except (safetensors.SafetensorError, OSError, ValueError) as error:
                 raise UserError(
                     tr("{path}: damaged or no safetensors file: {why}", path=path, why=error)
                 ) from error
+            if twice := sorted(shapes.keys() & self._shapes.keys()):
+                raise UserError(
+                    tr("{path}: {name} is in another file too", path=path, name=repr(twice[0]))
+                )
+            self._shapes |= shapes
+            self._where |= dict.fromkeys(shapes, path)
 
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Of all tensors, read from the headers."""
         return self._shapes
 
     def tensor(self, name: str) -> Tensor:
-        """One tensor, read now."""
-        return self._where[name].get_tensor(name)
+        """One tensor in memory that is the file itself.
+
+        Each time the file is opened anew: so the part of it that was read can leave memory
+        together with the tensor, and the whole of a large file is never there at once.
+        """
+        with safetensors.safe_open(self._where[name], framework="pt") as file:
+            return file.get_tensor(name)
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -60,12 +70,15 @@ def weight_files(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if not (folder / INDEX).is_file():
-        if any(folder.glob("pytorch_model*.bin")):
+        pickled = [p.name for p in folder.glob("*") if p.suffix in _PICKLED]
+        if pickled:
             raise UserError(
                 tr(
-                    "{path}: has only pickled weights, which can run code when opened; "
-                    "convert them to safetensors",
+                    "{path}: has only pickled weights ({file}), which can run code when opened; "
+                    "get them as safetensors, or convert them where you trust them, with "
+                    "save_pretrained of transformers",
                     path=folder,
+                    file=repr(min(pickled)),
                 )
             )
         raise UserError(tr("{path}: there is no {file}", path=folder, file=WEIGHTS))

@@ -30,6 +30,7 @@ class Match:
     theirs: tuple[str, ...]
     rows: tuple[int, ...] = ()  # rows of each of theirs; not needed when it is only one
     transposed: bool = False  # theirs is [in, out]
+    order: Tensor | None = None  # row i of ours is row order[i] of theirs
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Names:
 
     matches: list[Match]
     constants: list[Constant] = field(default_factory=list)
+    copies: Mapping[str, str] = field(default_factory=dict)  # theirs that only repeat another one
     ignored: re.Pattern[str] = re.compile(r"(?!)")  # tensors of theirs that say nothing
     prefix: str = ""  # what their file may leave off the front of every name
 
@@ -75,6 +77,8 @@ def export(parameters: Mapping[str, Tensor], names: Names) -> dict[str, Tensor]:
     theirs: dict[str, Tensor] = {}
     for match in names.matches:
         whole = parameters[match.ours].detach().cpu()
+        if match.order is not None:
+            whole = whole[match.order.argsort()]
         parts = whole.split(match.rows) if match.rows else (whole,)
         for name, part in zip(match.theirs, parts, strict=True):
             theirs[name] = (part.T if match.transposed else part).clone().contiguous()
@@ -84,9 +88,14 @@ def export(parameters: Mapping[str, Tensor], names: Names) -> dict[str, Tensor]:
 
 
 def fill(model: nn.Module, source: Source, names: Names, path: Path) -> None:
-    """Copy their tensors into our parameters; ``check`` must have agreed before."""
+    """Copy their tensors into our parameters; ``check`` must have agreed before.
+
+    Raises:
+        UserError: one of them holds whole numbers, or is no copy where it should be.
+    """
     shortened = _shortened(source.shapes(), names)
     parameters = model.state_dict()  # the same memory as the model's
+    assert {match.ours for match in names.matches} == parameters.keys(), "a table has gaps"
     for match in names.matches:
         parts = [source.tensor(_stored(name, names, shortened)) for name in match.theirs]
         if parameters[match.ours].is_floating_point() and not all(
@@ -102,8 +111,23 @@ def fill(model: nn.Module, source: Source, names: Names, path: Path) -> None:
         parts = [part.T if match.transposed else part for part in parts]
         target, start = parameters[match.ours], 0
         for part in parts:
-            target[start : start + part.shape[0]] = part.to(target.dtype)
+            target[start : start + part.shape[0]] = part
             start += part.shape[0]
+        if match.order is not None:
+            target.copy_(target[match.order])
+    for copy, original in names.copies.items():
+        if copy in source.shapes():
+            same = _stored(original, names, shortened)
+            if not torch.equal(source.tensor(copy), source.tensor(same)):
+                raise UserError(
+                    tr(
+                        "{path}: {copy} is not {original}, though config.json says "
+                        "tie_word_embeddings; set it to false there if both are meant",
+                        path=path,
+                        copy=copy,
+                        original=same,
+                    )
+                )
 
 
 def check_constants(source: Source, names: Names) -> None:
@@ -141,7 +165,8 @@ def check(
         raise UserError(
             tr("{path}: weights are missing: {names}", path=path, names=_listed(missing))
         )
-    extra = [name for name in stored if name not in wanted and not names.ignored.search(name)]
+    known = wanted.keys() | names.copies.keys()
+    extra = [name for name in stored if name not in known and not names.ignored.search(name)]
     if extra:
         raise UserError(
             tr(

@@ -51,8 +51,8 @@ class Attention(nn.Module):
         self.head_width, self.dropout = config.head_width, config.dropout
         heads = self.n_head + 2 * self.n_kv_head
         # One large matrix makes Q, K and V of all heads at once; no loop over heads.
-        self.qkv = nn.Linear(config.d_model, heads * self.head_width, bias=config.bias)
-        self.out = nn.Linear(self.n_head * self.head_width, config.d_model, bias=config.bias)
+        self.qkv = nn.Linear(config.d_model, heads * self.head_width, bias=config.qkv_bias)
+        self.out = nn.Linear(self.n_head * self.head_width, config.d_model, bias=config.out_bias)
         # QK-norm (Henry et al. 2020): queries and keys of equal length keep scores in bounds.
         self.q_norm = RMSNorm(self.head_width, config.norm_eps) if config.qk_norm else None
         self.k_norm = RMSNorm(self.head_width, config.norm_eps) if config.qk_norm else None

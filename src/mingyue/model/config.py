@@ -29,15 +29,32 @@ class RopeConfig(Settings):
     """Rotary positions: ``base`` sets the slowest wave, ``fraction`` how much of a head turns.
 
     ``scaling`` stretches a model to ``factor`` times the length it was trained on
-    (``original_block_size``): ``linear`` (Chen et al. 2023), ``ntk`` (a larger base) or
-    ``yarn`` (Peng et al. 2023, which keeps the fast waves and slows only the slow ones).
+    (``original_block_size``): ``linear`` (Chen et al. 2023), ``ntk`` (a larger base), ``yarn``
+    (Peng et al. 2023, which keeps the fast waves and slows only the slow ones) or ``llama3``
+    (Grattafiori et al. 2024: the same idea, with ``low_turns`` and ``high_turns`` within that
+    length as the limits of slow and fast). ``dynamic`` is NTK for texts longer than the block;
+    no text here is, so it changes nothing, and is kept for other programs.
     """
 
     base: float = Field(default=10_000.0, gt=1)
     fraction: float = Field(default=1.0, gt=0, le=1)
-    scaling: Literal["none", "linear", "ntk", "yarn"] = "none"
+    scaling: Literal["none", "linear", "ntk", "yarn", "llama3", "dynamic"] = "none"
     factor: float = Field(default=1.0, ge=1)
     original_block_size: Count | None = None
+    low_turns: float = Field(default=1.0, gt=0)
+    high_turns: float = Field(default=4.0, gt=0)
+
+    @model_validator(mode="after")
+    def _slow_is_below_fast(self) -> Self:
+        if self.low_turns >= self.high_turns:
+            raise UserError(
+                tr(
+                    "RoPE: low_turns {low} must be below high_turns {high}",
+                    low=self.low_turns,
+                    high=self.high_turns,
+                )
+            )
+        return self
 
 
 class ModelConfig(Settings):
@@ -66,6 +83,10 @@ class ModelConfig(Settings):
     rope: RopeConfig = RopeConfig()
     qk_norm: bool = True
     bias: bool = False
+    attention_bias: Literal["qkv", "all"] | None = None
+    """Without ``bias``: in attention alone, for Q, K and V (Qwen2, GLM) or its output too."""
+    post_norm: bool = False
+    """A norm also on what attention and feed-forward found, before the stream takes it (GLM-4)."""
     tie_embeddings: bool = False
     dropout: float = Field(default=0.0, ge=0, lt=1)
     causal: bool = True
@@ -87,6 +108,16 @@ class ModelConfig(Settings):
     def kv_heads(self) -> int:
         """Heads of keys and values: as many as of queries unless fewer share them."""
         return self.n_kv_head or self.n_head
+
+    @property
+    def qkv_bias(self) -> bool:
+        """Whether queries, keys and values have biases."""
+        return self.bias or self.attention_bias is not None
+
+    @property
+    def out_bias(self) -> bool:
+        """Whether attention's output has one."""
+        return self.bias or self.attention_bias == "all"
 
     @property
     def ffn_width(self) -> int:
@@ -225,7 +256,14 @@ PRESETS: dict[str, dict[str, object]] = {
         "tie_embeddings": True,
     },
     "llama": {"qk_norm": False},
+    "qwen2": {"qk_norm": False, "attention_bias": "qkv"},
     "qwen3": {},
+    "glm4": {
+        "qk_norm": False,
+        "attention_bias": "qkv",
+        "post_norm": True,
+        "rope": {"fraction": 0.5},
+    },
 }
 """Blocks by the name of the family that made them known; each a few words of the config."""
 

@@ -57,7 +57,8 @@ class Matrix(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """All that the model has learned, norms multiplied into the matrices that follow them."""
+    """All that the model has learned, norms multiplied into the matrices that follow them; those
+    that no matrix follows stand by themselves."""
 
     qkv: Matrix
     out: Matrix
@@ -66,10 +67,14 @@ class Weights(NamedTuple):
     head: Matrix  # L = 1
     qk_scale: Array  # [L, 2, D], of queries and of keys
     slopes: Array  # [H], ALiBi; else 0
+    post_scale: Array  # [L, 2, C], of the norms after attention and FFN; L = 0 where there are none
+    post_shift: Array
 
 
 class Shape(NamedTuple):
     """What the numbers in ``Weights`` do not tell."""
+
+    post_norm: bool
 
     n_head: int
     kv_heads: int
@@ -85,6 +90,7 @@ class Room(NamedTuple):
     heads: Array  # queries, keys and values, [B, H + 2·Hkv, D]
     z: Array  # what attention gathered
     hidden: Array  # after the bend
+    found: Array  # [B, C], what is to be normed before the stream takes it
     normed: Array  # [threads, B, C], each thread its own
     shares: Array  # [threads, S], attention's, each thread its own
 
@@ -143,8 +149,8 @@ def share(t, n, counter, shape, weights, room, x, cos, sin, cache, start, scores
     [B, V] the result; ``cache`` is [L, B, 2·Hkv, capacity, D], of which ``start`` are filled."""
     B, L = x.shape[0], weights.qkv.rows.shape[0]
     flat = room.heads.reshape(B, -1)
-    normed = room.normed[t]
-    goal = counter[1]
+    normed, goal = room.normed[t], counter[1]
+    onto = room.found if shape.post_norm else x
     for layer in range(L):
         _norm(x, shape, normed)
         _multiply(weights.qkv, layer, normed, flat, False, t, n)
@@ -156,16 +162,24 @@ def share(t, n, counter, shape, weights, room, x, cos, sin, cache, start, scores
             _attend(shape, weights, layer, b, kv_head, room, t, cos, sin, cache[layer, b], start)
         goal += n
         _meet(counter, goal)
-        _multiply(weights.out, layer, room.z, x, True, t, n)
+        _multiply(weights.out, layer, room.z, onto, not shape.post_norm, t, n)
         goal += n
         _meet(counter, goal)
+        if shape.post_norm:
+            _take(x, room.found, weights, layer, 0, shape, normed, t, n)
+            goal += n
+            _meet(counter, goal)
         _norm(x, shape, normed)
         _think(weights.up, layer, normed, shape.bend, room.hidden, t, n)
         goal += n
         _meet(counter, goal)
-        _multiply(weights.down, layer, room.hidden, x, True, t, n)
+        _multiply(weights.down, layer, room.hidden, onto, not shape.post_norm, t, n)
         goal += n
         _meet(counter, goal)
+        if shape.post_norm:
+            _take(x, room.found, weights, layer, 1, shape, normed, t, n)
+            goal += n
+            _meet(counter, goal)
     _norm(x, shape, normed)
     _multiply(weights.head, 0, normed, scores, False, t, n)
     _meet(counter, goal + n)
@@ -227,6 +241,17 @@ def _norm(x, shape, out):
         shrink = np.float32(1) / math.sqrt(square / np.float32(C) + np.float32(shape.eps))
         for i in range(C):
             out[b, i] = (x[b, i] - mean) * shrink
+
+
+@_compiled
+def _take(x, found, weights, layer, which, shape, normed, t, n):
+    """Thread t's columns of what was found, normed, go into the stream x [B, C]."""
+    _norm(found, shape, normed)
+    C = x.shape[1]
+    scale, shift = weights.post_scale[layer, which], weights.post_shift[layer, which]
+    for b in range(x.shape[0]):
+        for i in range(C * t // n, C * (t + 1) // n):
+            x[b, i] += normed[b, i] * scale[i] + shift[i]
 
 
 @_compiled

@@ -38,6 +38,7 @@ class NativeStep(Step):
         config, self.dtype = model.config, torch.float32
         self._model, self._prints = model, prints(model)
         self._shape = Shape(
+            config.post_norm,
             config.n_head,
             config.kv_heads,
             BENDS.index(config.activation),
@@ -103,7 +104,7 @@ class NativeStep(Step):
         if room is not None and len(room.z) == B and room.shares.shape[1] >= capacity:
             return room
         H, Hkv, D = config.n_head, config.kv_heads, config.head_width
-        wide = (B, H + 2 * Hkv, D), (B, H * D), (B, config.ffn_width)
+        wide = (B, H + 2 * Hkv, D), (B, H * D), (B, config.ffn_width), (B, config.d_model)
         own = (self._threads, B, config.d_model), (self._threads, capacity)
         self._room = Room(*(np.empty(shape, np.float32) for shape in (*wide, *own)))
         return self._room
@@ -136,7 +137,23 @@ def _weights(model: GPT, precision: Precision) -> Weights:
             matrix([(model.unembedding, None, model.norm)]),
             _stack([torch.stack(pair) for pair in zip(*scales, strict=True)], 2),
             slopes.numpy(),
+            *_post(blocks if config.post_norm else []),
         )
+
+
+def _post(blocks: Sequence[Block]) -> tuple[Array, Array]:
+    """What the norms after attention and FFN multiply by and add, [L, 2, C] each."""
+    pairs = [(block.norm_1_post, block.norm_2_post) for block in blocks]
+    scales = [torch.stack([_learned(norm)[0] for norm in pair]) for pair in pairs]
+    shifts = [torch.stack([_learned(norm)[1] for norm in pair]) for pair in pairs]
+    return _stack(scales, 2), _stack(shifts, 2)
+
+
+def _learned(norm: nn.Module) -> tuple[Tensor, Tensor]:
+    """What a norm multiplies by and adds."""
+    assert isinstance(norm.weight, Tensor)
+    bias = norm.bias if isinstance(norm, nn.LayerNorm) else None
+    return norm.weight, torch.zeros_like(norm.weight) if bias is None else bias
 
 
 def _folded(weight: Tensor, bias: Tensor | None, norm: nn.Module | None) -> tuple[Tensor, Tensor]:
@@ -145,10 +162,8 @@ def _folded(weight: Tensor, bias: Tensor | None, norm: nn.Module | None) -> tupl
         bias = weight.new_zeros(len(weight))
     if norm is None:
         return weight, bias
-    assert isinstance(norm.weight, Tensor)
-    if isinstance(norm, nn.LayerNorm) and norm.bias is not None:
-        bias = bias + weight @ norm.bias
-    return weight * norm.weight, bias
+    scale, shift = _learned(norm)
+    return weight * scale, bias + weight @ shift
 
 
 def _matrix(layers: Sequence[tuple[Tensor, Tensor]], precision: Precision) -> Matrix:

@@ -19,9 +19,10 @@ Shapes of what is seen; ``blocks.0.`` and so on stand before the names of a laye
 ``attn.hook_pattern``    [B, H, T, T]     rows that sum to 1
 ``attn.hook_z``          [B, T, H, D]     the values, weighed by the pattern
 ``attn.hook_result``     [B, T, H, C]     what each head adds to the stream (bias left out)
+``ln1_post.…``                            as ``ln1``, where there is a norm after attention
 ``hook_attn_out``        [B, T, C]        what all heads add
 ``hook_resid_mid``       [B, T, C]        the stream between attention and FFN
-``ln2.…``                                 as ``ln1``
+``ln2.…``, ``ln2_post.…``                 as ``ln1``, before and after the FFN
 ``mlp.hook_pre``         [B, T, F]        before the bend; SwiGLU: its gate
 ``mlp.hook_pre_linear``  [B, T, F]        SwiGLU only: what the gate multiplies
 ``mlp.hook_post``        [B, T, F]        the neurons
@@ -38,7 +39,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mingyue.model.attention import Attention, View, causal_bias
+from mingyue.model.attention import View, causal_bias
 from mingyue.model.block import Block
 from mingyue.model.feedforward import FeedForward
 from mingyue.model.norm import RMSNorm
@@ -91,15 +92,18 @@ def observed(model: "GPT", ids: Tensor, see: See) -> Tensor:
 def _block(block: Block, x: Tensor, view: View, see: See) -> Tensor:
     x = see("hook_resid_pre", x)  # [B, T, C]
     read = _norm(block.norm_1, x, _In(see, "ln1"))
-    x = x + see("hook_attn_out", _attend(block.attention, read, view, _In(see, "attn")))
+    x = x + see("hook_attn_out", _attend(block, read, view, see))
     x = see("hook_resid_mid", x)
     read = _norm(block.norm_2, x, _In(see, "ln2"))
-    x = x + see("hook_mlp_out", _think(block.ffn, read, _In(see, "mlp")))
+    found = _think(block.ffn, read, _In(see, "mlp"))
+    x = x + see("hook_mlp_out", _norm(block.norm_2_post, found, _In(see, "ln2_post")))
     return see("hook_resid_post", x)
 
 
 def _norm(norm: nn.Module, x: Tensor, see: See) -> Tensor:
     """RMSNorm or LayerNorm by its formula."""
+    if isinstance(norm, nn.Identity):
+        return x
     assert isinstance(norm, RMSNorm | nn.LayerNorm)
     if isinstance(norm, nn.LayerNorm):
         x = x - x.mean(dim=-1, keepdim=True)
@@ -109,8 +113,9 @@ def _norm(norm: nn.Module, x: Tensor, see: See) -> Tensor:
     return x if isinstance(norm, RMSNorm) or norm.bias is None else x + norm.bias
 
 
-def _attend(attention: Attention, x: Tensor, view: View, see: See) -> Tensor:
+def _attend(block: Block, x: Tensor, view: View, whole: See) -> Tensor:
     """Who looks at whom, and what is brought home: x [B, T, C] → [B, T, C]."""
+    attention, see = block.attention, _In(whole, "attn")
     B, T, _ = x.shape
     H, Hkv, D = attention.n_head, attention.n_kv_head, attention.head_width
     heads = attention.qkv(x).view(B, T, H + 2 * Hkv, D)
@@ -130,12 +135,26 @@ def _attend(attention: Attention, x: Tensor, view: View, see: See) -> Tensor:
     pattern = see("hook_pattern", scores.softmax(dim=-1))
     pattern = F.dropout(pattern, attention.dropout, training=attention.training)
     z = see("hook_z", (pattern @ v).transpose(1, 2))  # [B, T, H, D]
-    out = attention.out(z.flatten(2))
+    out = attention.residual_dropout(attention.out(z.flatten(2)))
+    added = _norm(block.norm_1_post, out, _In(whole, "ln1_post"))
     if see.wants("hook_result"):
         by_head = attention.out.weight.view(-1, H, D)  # [C, H, D]
-        result = torch.einsum("bthd,chd->bthc", z, by_head)
-        out = out + (see("hook_result", result) - result).sum(dim=2)  # what was changed there
-    return attention.residual_dropout(out)
+        result = _share(block.norm_1_post, torch.einsum("bthd,chd->bthc", z, by_head), out)
+        added = added + (see("hook_result", result) - result).sum(dim=2)  # what was changed there
+    return added
+
+
+def _share(norm: nn.Module, parts: Tensor, whole: Tensor) -> Tensor:
+    """What becomes of parts [B, T, n, C] of ``whole`` [B, T, C] in the norm of the whole, whose
+    divisor is then a number like any other: they add up to the normed whole, less its bias."""
+    if isinstance(norm, nn.Identity):
+        return parts
+    assert isinstance(norm, RMSNorm | nn.LayerNorm)
+    if isinstance(norm, nn.LayerNorm):
+        whole = whole - whole.mean(dim=-1, keepdim=True)
+        parts = parts - parts.mean(dim=-1, keepdim=True)
+    scale = (whole.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt()  # [B, T, 1]
+    return parts / scale[:, :, None] * norm.weight
 
 
 def _think(ffn: FeedForward, x: Tensor, see: See) -> Tensor:

@@ -159,13 +159,24 @@ def rotary_frequencies(config: ModelConfig) -> tuple[Tensor, float]:
     turning, so that ``factor`` times as many positions fit into the angles seen in training.
     """
     rope, width = config.rope, config.rotary_width
-    exponent = torch.arange(0, width, 2, dtype=torch.float32) / width
-    frequency = config.rotary_base**-exponent  # [R/2]
+    exponent = torch.arange(0, width, 2, dtype=torch.float32, device="cpu") / width
+    frequency = 1 / config.rotary_base**exponent  # [R/2]
     if rope.scaling == "linear":
         return frequency / rope.factor, 1.0
     if rope.scaling == "yarn":
         return _yarn(frequency, config)
+    if rope.scaling == "llama3":
+        return _llama3(frequency, config), 1.0
     return frequency, 1.0
+
+
+def _llama3(frequency: Tensor, config: ModelConfig) -> Tensor:
+    """Llama 3.1: pairs that turn ``high_turns`` times or more within the original length stay,
+    those with ``low_turns`` or less are slowed by ``factor``, the others lie between."""
+    rope = config.rope
+    turns = config.rotary_length * frequency / (2 * math.pi)
+    kept = ((turns - rope.low_turns) / (rope.high_turns - rope.low_turns)).clamp(0, 1)
+    return frequency * kept + frequency / rope.factor * (1 - kept)
 
 
 def _yarn(frequency: Tensor, config: ModelConfig) -> tuple[Tensor, float]:
@@ -179,7 +190,7 @@ def _yarn(frequency: Tensor, config: ModelConfig) -> tuple[Tensor, float]:
 
     low = max(math.floor(pair_with_turns(32)), 0)
     high = min(math.ceil(pair_with_turns(1)), width - 1)
-    pair = torch.arange(width // 2, dtype=torch.float32)
+    pair = torch.arange(width // 2, dtype=torch.float32, device="cpu")
     slowed = ((pair - low) / max(high - low, 0.001)).clamp(0, 1)  # 0 keep … 1 slow down
     mixed = frequency * (1 - slowed) + frequency / rope.factor * slowed
     return mixed, 0.1 * math.log(rope.factor) + 1.0 if rope.factor > 1 else 1.0
@@ -194,4 +205,4 @@ def alibi_slopes(n_head: int) -> Tensor:
     power = 2 ** math.floor(math.log2(n_head))
     slopes = [2 ** (-8 * (i + 1) / power) for i in range(power)]
     between = [2 ** (-8 * (i + 0.5) / power) for i in range(power)]
-    return torch.tensor(slopes + between[: n_head - power])
+    return torch.tensor(slopes + between[: n_head - power], device="cpu")

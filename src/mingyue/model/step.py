@@ -118,6 +118,7 @@ class _Block:
         )
         self.norm_2, self.up = _normed(block.norm_2, ffn.up.weight, ffn.up.bias, precision)
         self.out = pack(attention.out.weight, attention.out.bias, precision)
+        self.norm_1_post, self.norm_2_post = _after(block.norm_1_post), _after(block.norm_2_post)
         self.down, self.bend = pack(ffn.down.weight, ffn.down.bias, precision), ffn.bend
         self.qk_scale = None
         if attention.q_norm is not None and attention.k_norm is not None:
@@ -127,8 +128,8 @@ class _Block:
             self.least = _least(self.D, config.norm_eps)
 
     def __call__(self, x: Tensor, here: Here, kept: LayerCache) -> Tensor:
-        x = x + self._attend(self.norm_1(x), here, kept)
-        return x + self.down(self.bend(self.up(self.norm_2(x))))
+        x = x + self.norm_1_post(self._attend(self.norm_1(x), here, kept))
+        return x + self.norm_2_post(self.down(self.bend(self.up(self.norm_2(x)))))
 
     def _attend(self, x: Tensor, here: Here, kept: LayerCache) -> Tensor:
         """``Attention.forward`` for a single query: x [B, C] → [B, C]."""
@@ -166,6 +167,11 @@ def _normed(
     least = _least(norm.weight.shape[0], norm.eps)
     matrix = pack(weight.detach() * scale, bias, precision)
     return lambda x: x / _length(x, least), matrix
+
+
+def _after(norm: nn.Module) -> Normed:
+    """A norm with no matrix after it."""
+    return norm if isinstance(norm, nn.Identity) else lambda x: norm(x.float())
 
 
 def _length(x: Tensor, least: Tensor) -> Tensor:

@@ -14,20 +14,27 @@ from mingyue.text.char import REPLACEMENT
 class StreamDecoder:
     """Ids in, one by one; text out, as soon as it is certain.
 
-    All that ``push`` and the final ``flush`` return, joined, is ``decode`` of all the ids.
+    All that ``push`` and the final ``flush`` return, joined, is ``decode`` of all the ids. (With
+    one exception: where single bytes are tokens beside others, as in Llama 2, a byte that fits
+    nowhere makes ``decode`` give up the characters before it too, which are already out.)
     """
 
     def __init__(
-        self, decode: Callable[[Sequence[int]], str], table: Mapping[int, bytes] | None
+        self,
+        decode: Callable[[Sequence[int]], str],
+        table: Mapping[int, bytes] | None,
+        after: Sequence[int] = (),
     ) -> None:
         """``table`` gives the bytes of each token where tokens are bytes; else ``decode`` is
         asked again for the whole sequence, because a token's text may depend on the one before.
+        ``after`` are ids that stand before and whose text is known: a blank between words shows
+        only where there is a word in front of it.
         """
         self._decode = decode
         self._table = table
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
-        self._ids: list[int] = []
-        self._given = 0  # characters of the text so far that were returned
+        self._ids = [] if table is not None else list(after)
+        self._given = len(decode(self._ids)) if self._ids else 0  # characters known so far
 
     def push(self, id: int) -> str:
         """The text that the next id completes, often one character, sometimes nothing."""

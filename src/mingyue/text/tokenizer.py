@@ -50,6 +50,10 @@ class Tokenizer:
     vocab_size: int
     """One more than the largest id."""
     end_id: int
+    ends: frozenset[int]
+    """All ids that end a text; who loads a model may know of more than the tokenizer does."""
+    bos_id: int | None
+    """What its makers call the beginning of a text; whether it is used is for ``begin`` to say."""
     unk_id: int | None
     pad_id: int | None
 
@@ -93,6 +97,9 @@ class Tokenizer:
             unknown = backend.id_to_token(number)
         padding = self._named("pad_token") or (char.PADDING if char.PADDING in self._ids else None)
         self.end_id = self._ids[end]
+        self.ends = frozenset({self.end_id})
+        first = self._named("bos_token") or (end if end == char.END else None)
+        self.bos_id = self._ids[first] if first else None
         self.unk_id = self._ids.get(unknown) if unknown else None
         self.pad_id = self._ids.get(padding) if padding else None
 
@@ -110,7 +117,27 @@ class Tokenizer:
     def never_sampled(self) -> list[int]:
         """Ids that must not be generated: they stand for no text and no end."""
         none = {self.unk_id, self.pad_id, *(self._ids.get(mark) for mark in self.marks)}
-        return sorted({id for id in none if id is not None} - {self.end_id})
+        return sorted({id for id in none if id is not None} - self.ends | self._gaps)
+
+    @cached_property
+    def _gaps(self) -> set[int]:
+        """Ids below the largest that no token has."""
+        return set(range(self.vocab_size)).difference(self._ids.values())
+
+    @cached_property
+    def begin(self) -> list[int]:
+        """The ids that stand before every text.
+
+        In our own, which have ``<|end|>``, that is the end token of the text before. Others say
+        it in ``tokenizer.json``: Llama's begin with ``<s>``, GLM's with two marks, GPT-2's and
+        Qwen's with nothing.
+        """
+        if self.end_id == self._ids.get(char.END):
+            return [self.end_id]
+        plain = self._backend.encode("a", add_special_tokens=False).ids
+        whole = self._backend.encode("a", add_special_tokens=True).ids
+        starts = (i for i in range(len(whole)) if whole[i : i + len(plain)] == plain)
+        return whole[: next(starts, 0)]
 
     @property
     def marks(self) -> str:
@@ -195,9 +222,12 @@ class Tokenizer:
         written = self._written
         return b"".join([written.get(int(i), b"") for i in ids]).decode("utf-8", "replace")
 
-    def decode_stream(self) -> StreamDecoder:
-        """A decoder that takes ids one by one and gives text as soon as it is complete."""
-        return StreamDecoder(self.decode, self._written)
+    def decode_stream(self, after: Sequence[int] = ()) -> StreamDecoder:
+        """A decoder that takes ids one by one and gives text as soon as it is complete.
+
+        ``after`` are the ids of the prompt, whose text it does not give.
+        """
+        return StreamDecoder(self.decode, self._written, after)
 
     def token_text(self, id: int) -> str:
         """How to show one token: its text; special tokens by name; torn characters as bytes."""
@@ -239,7 +269,8 @@ class Tokenizer:
         config.setdefault("tokenizer_class", "PreTrainedTokenizerFast")
         config["clean_up_tokenization_spaces"] = False  # else " ." is decoded as "."
         end = self._backend.id_to_token(self.end_id)
-        config.setdefault("bos_token", end)
+        if self.bos_id == self.end_id:
+            config.setdefault("bos_token", end)
         config["eos_token"] = end
         for role, id in (("unk_token", self.unk_id), ("pad_token", self.pad_id)):
             if id is not None:

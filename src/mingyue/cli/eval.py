@@ -184,8 +184,11 @@ def _notes(found: "list[Verse]", wanted: poems.Poems, source: str) -> Iterator[s
 
 def _own_source(about: Mapping[str, Any]) -> str:
     """The name of the text that a run's held-out documents come from."""
-    recipe = about.get("recipe", {})
-    return recipe.get("data", {}).get("held_out") or recipe.get("source", "")
+    try:
+        recipe = about["recipe"]
+        return str(recipe["data"].get("held_out") or recipe["source"])
+    except (KeyError, TypeError, AttributeError):  # whoever reads the text says what is wrong
+        return ""
 
 
 def _print_json(loss: "Loss", source: str) -> None:

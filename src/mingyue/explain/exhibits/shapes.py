@@ -69,7 +69,8 @@ def show(subject: Subject, knobs: ShapesKnobs) -> Exhibit:
     if block.attention.qkv.bias is not None:
         looped = looped + block.attention.qkv.bias
     apart = float((looped - tensors[1]).abs().max())
-    off = float((tensors[7] - seen[f"blocks.{layer}.hook_attn_out"]).abs().max())
+    added = block.norm_1_post(tensors[7])
+    off = float((added - seen[f"blocks.{layer}.hook_attn_out"]).abs().max())
     return Exhibit(
         name="shapes",
         title=EXHIBIT.title(),

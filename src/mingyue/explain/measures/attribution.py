@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mingyue.explain.exhibit import Verdict
 from mingyue.explain.measures.unembed import constant, readers
@@ -58,6 +58,8 @@ def take_apart(subject: Subject, t: int, tokens: Tensor) -> Parts:
     model, config = subject.model, subject.model.config
     layers = range(config.n_layer)
     names = ["hook_embed", "ln_final.hook_scale"]
+    if config.post_norm:
+        names += [f"blocks.{i}.ln{n}_post.hook_scale" for i in layers for n in (1, 2)]
     names += ["hook_pos_embed"] if config.position in ("learned", "sinusoidal") else []
     for layer in layers:
         names += [f"blocks.{layer}.attn.hook_result", f"blocks.{layer}.mlp.hook_post"]
@@ -65,23 +67,55 @@ def take_apart(subject: Subject, t: int, tokens: Tensor) -> Parts:
     read = (readers(model, tokens).double() / seen["ln_final.hook_scale"]).T  # [C, n]
     blocks = [block for block in model.blocks if isinstance(block, Block)]
     values = torch.stack([seen[f"blocks.{layer}.mlp.hook_post"] for layer in layers])  # [L, F]
-    columns = torch.stack([block.ffn.down.weight.double().T @ read for block in blocks])
     results = torch.stack([seen[f"blocks.{layer}.attn.hook_result"] for layer in layers])
     nothing = torch.zeros_like(seen["hook_embed"])
+    reads = [
+        _through(block.norm_2_post, seen, f"blocks.{i}.ln2_post", read)
+        for i, block in enumerate(blocks)
+    ]
+    columns = torch.stack(
+        [block.ffn.down.weight.double().T @ own for block, own in zip(blocks, reads, strict=True)]
+    )
 
-    def biases(found: list[Tensor | None]) -> Tensor:
-        return torch.stack([nothing if b is None else b.double() for b in found]) @ read
+    def biases(layer: nn.Linear, norm: nn.Module, own: Tensor) -> Tensor:
+        inner = nothing if layer.bias is None else layer.bias.double()
+        outer = getattr(norm, "bias", None)
+        return inner @ own + (nothing if outer is None else outer.double()) @ read
 
     return Parts(
         embedding=seen["hook_embed"] @ read,
         position=seen.get("hook_pos_embed", nothing) @ read,
         heads=results @ read,
-        attention_bias=biases([block.attention.out.bias for block in blocks]),
+        attention_bias=torch.stack(
+            [
+                biases(
+                    block.attention.out,
+                    block.norm_1_post,
+                    _through(block.norm_1_post, seen, f"blocks.{i}.ln1_post", read),
+                )
+                for i, block in enumerate(blocks)
+            ]
+        ),
         neurons=values[:, :, None] * columns,
-        ffn_bias=biases([block.ffn.down.bias for block in blocks]),
+        ffn_bias=torch.stack(
+            [
+                biases(block.ffn.down, block.norm_2_post, own)
+                for block, own in zip(blocks, reads, strict=True)
+            ]
+        ),
         final_bias=constant(model, tokens).double(),
         values=values,
     )
+
+
+def _through(norm: nn.Module, seen: dict[str, Tensor], name: str, read: Tensor) -> Tensor:
+    """The directions [C, n] ``read``, as they are seen from before a norm whose division is held
+    at what it was."""
+    if isinstance(norm, nn.Identity):
+        return read
+    assert isinstance(norm.weight, Tensor)
+    before = read * norm.weight.double()[:, None] / seen[f"{name}.hook_scale"]
+    return before - before.mean(dim=0) if isinstance(norm, nn.LayerNorm) else before
 
 
 def adds_up(subject: Subject, t: int, parts: Parts, tokens: Sequence[int]) -> Verdict:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mingyue.cli import poems, settings
 from mingyue.cli.flags import SWITCH, Flag, Panel, Place, text
+from mingyue.cli.reading import refuse_unread
 from mingyue.errors import UserError
 from mingyue.language import tr
 
@@ -64,9 +65,7 @@ def run(given: dict[str, Any]) -> int:
     """Print the table, and draw it if so asked; on Ctrl-C of the models that were ready."""
     on, reading = _which().said(given).get("on"), settings.reading().said(given)
     wanted, form = poems.asked(poems.panel().said(given)), _form().said(given)
-    if reading and on is None:
-        name = next(iter(reading)).replace("_", "-")
-        raise UserError(tr("--{name} says how to read another text; name it by --on", name=name))
+    refuse_unread(reading, on)
     folders = given["folders"]
     if len(set(folders)) < max(2, len(folders)):
         raise UserError(tr("name two runs or more, each of them once"))

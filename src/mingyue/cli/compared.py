@@ -9,9 +9,8 @@ from typing import Any
 
 from mingyue.cli import poems
 from mingyue.cli.poems import Poems, Progress
-from mingyue.cli.reading import own_text
+from mingyue.cli.reading import other_text, own_text, table
 from mingyue.data.dataset import Dataset
-from mingyue.data.preparation import prepare
 from mingyue.data.tokens import Tokens
 from mingyue.errors import UserError
 from mingyue.evaluation.documents import alike
@@ -19,7 +18,6 @@ from mingyue.evaluation.loss import Loss, evaluate, silent
 from mingyue.evaluation.verse import Verse, beside
 from mingyue.generation.writer import Writer, load
 from mingyue.language import tr
-from mingyue.text.corpus import open_corpus
 from mingyue.training.log import read_log
 
 
@@ -41,7 +39,7 @@ class Run:
     @property
     def seconds(self) -> float | None:
         """How long it was trained, if that is known."""
-        seconds = self.writer.about.get("result", {}).get("seconds")
+        seconds = table(self.writer.about, "result").get("seconds")
         return float(seconds) if isinstance(seconds, int | float) else None
 
     @property
@@ -51,9 +49,9 @@ class Run:
             look["tokens_per_second"] for look in self.looks if "tokens_per_second" in look
         ]:
             return median(speeds)
-        tokens = self.writer.about.get("data", {}).get("train_tokens")
-        counted = self.writer.model.config.kind == "ngram" and tokens and self.seconds
-        return tokens / self.seconds if counted else None
+        tokens = table(self.writer.about, "data").get("train_tokens")
+        counted = self.writer.model.config.kind == "ngram"
+        return tokens / self.seconds if counted and tokens and self.seconds else None
 
     @property
     def looks(self) -> list[dict[str, Any]]:
@@ -87,8 +85,7 @@ def opened(
             learned = own_text(writer.about, folder, progress)
             runs.append(Run(folder, name, writer, learned.val, learned))
             continue
-        tokenizer = writer.tokenizer
-        text = prepare(open_corpus(on, **reading), tokenizer, val_fraction=0.0, progress=progress)
+        text = other_text(on, writer.tokenizer, progress, reading)
         runs.append(Run(folder, name, writer, text.train, poems.learned(writer, folder, progress)))
         if unknown := text.split.train_unknown:
             notes.append(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mingyue.cli import poems, settings
 from mingyue.cli.flags import SWITCH, Flag, Panel, Place, text, whole
+from mingyue.cli.reading import other_text, own_text, refuse_unread, table
 from mingyue.errors import UserError
 from mingyue.language import tr
 
@@ -65,9 +66,7 @@ def run(given: dict[str, Any]) -> int:
     asked, reading = _which().said(given), settings.reading().said(given)
     wanted = poems.asked(poems.panel().said(given))
     as_json, on = asked.pop("json", False), asked.pop("on", None)
-    if reading and on is None:
-        name = next(iter(reading)).replace("_", "-")
-        raise UserError(tr("--{name} says how to read another text; name it by --on", name=name))
+    refuse_unread(reading, on)
     if wanted and asked:
         name = next(iter(asked)).replace("_", "-")
         raise UserError(tr("--{name} is about the loss; it does not go with --verse", name=name))
@@ -101,15 +100,9 @@ def _text(
     writer: "Writer", folder: str, on: str | None, reading: dict[str, Any], progress: Any
 ) -> "tuple[Tokens, list[str]]":
     """The tokens to score, and what is to be said about them."""
-    from mingyue.cli.reading import own_text
-    from mingyue.data.preparation import prepare
-    from mingyue.text.corpus import open_corpus
-
     if on is None:
         return own_text(writer.about, folder, progress).val, []
-    data = prepare(
-        open_corpus(on, **reading), writer.tokenizer, val_fraction=0.0, progress=progress
-    )
+    data = other_text(on, writer.tokenizer, progress, reading)
     return data.train, data.lines()
 
 
@@ -184,11 +177,8 @@ def _notes(found: "list[Verse]", wanted: poems.Poems, source: str) -> Iterator[s
 
 def _own_source(about: Mapping[str, Any]) -> str:
     """The name of the text that a run's held-out documents come from."""
-    try:
-        recipe = about["recipe"]
-        return str(recipe["data"].get("held_out") or recipe["source"])
-    except (KeyError, TypeError, AttributeError):  # whoever reads the text says what is wrong
-        return ""
+    recipe = table(about, "recipe")
+    return str(table(recipe, "data").get("held_out") or recipe.get("source", ""))
 
 
 def _print_json(loss: "Loss", source: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mingyue.cli.flags import SWITCH, Flag, Panel, Place
+from mingyue.cli.reading import table
 from mingyue.language import tr
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _training(about: Mapping[str, Any], config: "ModelConfig", snapshots: Sequen
     from mingyue.cli.screen import duration, number
     from mingyue.cli.shape import loss_of
 
-    result = _table(about, "result")
+    result = table(about, "result")
     rows: Rows = []
     if "status" in about:
         rows.append((tr("status"), _status(about["status"])))
@@ -161,7 +162,7 @@ def _training(about: Mapping[str, Any], config: "ModelConfig", snapshots: Sequen
     machine = [str(result[k]) for k in ("device", "precision") if k in result]
     if machine:
         rows.append((tr("machine"), ", ".join(machine)))
-    settings = _settings(_table(_table(about, "recipe"), "train"), config)
+    settings = _settings(table(table(about, "recipe"), "train"), config)
     return [*rows, (tr("settings"), ", ".join(settings))] if settings else rows
 
 
@@ -196,7 +197,7 @@ def _status(word: object) -> object:
 def _text(about: Mapping[str, Any]) -> Rows:
     from mingyue.cli.screen import number
 
-    data, recipe = _table(about, "data"), _table(about, "recipe")
+    data, recipe = table(about, "data"), table(about, "recipe")
     rows: Rows = []
     if "source" in recipe:
         rows.append((tr("source"), recipe["source"]))
@@ -221,12 +222,6 @@ def _origin(about: Mapping[str, Any]) -> Rows:
     rows: Rows = []
     if isinstance(command := about.get("command"), list):
         rows.append((tr("command"), shlex.join(map(str, command))))
-    versions = {"mingyue": about.get("version"), **_table(about, "versions")}
+    versions = {"mingyue": about.get("version"), **table(about, "versions")}
     listed = ", ".join(f"{name} {value}" for name, value in versions.items() if value)
     return [*rows, (tr("versions"), listed)] if listed else rows
-
-
-def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A part of a file that anybody may have written: a table, or an empty one."""
-    found = values.get(name)
-    return found if isinstance(found, Mapping) else {}

@@ -7,9 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mingyue.cli.reading import own_text
+from mingyue.cli.reading import other_text, own_text, table
 from mingyue.data.dataset import Dataset
-from mingyue.data.preparation import prepare
 from mingyue.errors import UserError
 from mingyue.explain.exhibit import Definition, Exhibit, Knobs, Need
 from mingyue.explain.pages import turned
@@ -18,7 +17,6 @@ from mingyue.explain.texts import Choice, choose
 from mingyue.generation.writer import Writer, load
 from mingyue.language import Language, current, tr
 from mingyue.model.gpt import GPT
-from mingyue.text.corpus import open_corpus
 
 BESIDE = {
     "lstm": "memory GPT_RUN --rnn",
@@ -38,7 +36,7 @@ def opened(folder: str, step: int | None = None) -> Writer:
     if isinstance(writer.model, GPT):
         return writer
     kind = writer.model.config.kind
-    source = str(writer.about.get("recipe", {}).get("source", "TEXT"))
+    source = str(table(writer.about, "recipe").get("source", "TEXT"))
     refused = tr(
         "{folder}: is a model of the kind {kind}; exhibits look inside a GPT, as mingyue train "
         "{source} makes one",
@@ -62,7 +60,7 @@ def corpus_of(
         try:
             if on is None:
                 return own_text(writer.about, folder, progress)
-            return prepare(open_corpus(on), writer.tokenizer, val_fraction=0.0, progress=progress)
+            return other_text(on, writer.tokenizer, progress)
         except UserError as error:
             return error
 

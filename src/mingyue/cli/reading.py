@@ -1,4 +1,4 @@
-"""The text that a run was trained on, found again for ``eval``."""
+"""The text that a model is measured on: its own, found again, or another one."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,8 +8,41 @@ from mingyue.language import tr
 
 if TYPE_CHECKING:
     from mingyue.data.dataset import Dataset
+    from mingyue.text.tokenizer import Tokenizer
 
 Progress = Callable[[str, float], None]
+
+
+def table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of a file that anybody may have written: a table, or an empty one."""
+    found = values.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def refuse_unread(reading: Mapping[str, Any], on: str | None) -> None:
+    """Options that say how to read another text need one.
+
+    Raises:
+        UserError: there is none.
+    """
+    if reading and on is None:
+        name = next(iter(reading)).replace("_", "-")
+        raise UserError(tr("--{name} says how to read another text; name it by --on", name=name))
+
+
+def other_text(
+    on: str, tokenizer: "Tokenizer", progress: Progress, reading: Mapping[str, Any] | None = None
+) -> "Dataset":
+    """All of another text, nothing of it held out; ``reading`` says how it is read.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    from mingyue.data.preparation import prepare
+    from mingyue.text.corpus import open_corpus
+
+    corpus = open_corpus(on, **(reading or {}))
+    return prepare(corpus, tokenizer, val_fraction=0.0, progress=progress)
 
 
 def own_text(about: Mapping[str, Any], folder: str, progress: Progress) -> "Dataset":

@@ -8,8 +8,7 @@ there is no file for it.)
 from collections.abc import Mapping
 from typing import Any
 
-from mingyue.interop import rotary
-from mingyue.interop.llama import biases
+from mingyue.interop import llama, rotary
 from mingyue.interop.refusals import refuse_unless
 from mingyue.interop.weights import Names
 from mingyue.model.config import ModelConfig
@@ -30,20 +29,12 @@ _DEFAULTS = {
 
 def expresses(config: ModelConfig) -> bool:
     """Whether this layout holds the model exactly."""
-    return (
-        rotary.fits(config)
-        and config.activation == "relu2"
-        and not config.qk_norm
-        and not config.post_norm
-        and config.qkv_bias == config.out_bias
-        and config.d_model % config.n_head == 0  # asked for even when head_dim is given
-    )
+    return llama.fits(config) and config.activation == "relu2"
 
 
 def to_config(config: ModelConfig) -> dict[str, Any]:
     """Their settings from ours."""
-    biases = {"attention_bias": config.out_bias, "mlp_bias": config.bias}
-    return {**rotary.to_config(config), "hidden_act": "relu2", **biases}
+    return {**llama.to_config(config), "hidden_act": "relu2"}
 
 
 def from_config(raw: Mapping[str, Any]) -> ModelConfig:
@@ -54,7 +45,7 @@ def from_config(raw: Mapping[str, Any]) -> ModelConfig:
     """
     refuse_unless(raw, hidden_act="relu2")
     ours = rotary.from_config(raw, _DEFAULTS)
-    return ModelConfig.checked(**ours, activation="relu2", qk_norm=False, **biases(raw))
+    return ModelConfig.checked(**ours, activation="relu2", qk_norm=False, **llama.biases(raw))
 
 
 def names(config: ModelConfig) -> Names:

@@ -26,9 +26,13 @@ _DEFAULTS = {
 
 def expresses(config: ModelConfig) -> bool:
     """Whether this layout holds the model exactly."""
+    return fits(config) and config.activation == "swiglu"
+
+
+def fits(config: ModelConfig) -> bool:
+    """What Llama and Arcee both ask of a model."""
     return (
         rotary.fits(config)
-        and config.activation == "swiglu"
         and not config.qk_norm
         and not config.post_norm
         and config.qkv_bias == config.out_bias

@@ -4,15 +4,16 @@ values."""
 from collections.abc import Mapping
 from typing import Any
 
-from mingyue.interop import rotary
+from mingyue.interop import llama, rotary
 from mingyue.interop.refusals import refuse_unless, refuse_windows
-from mingyue.interop.weights import Names
 from mingyue.model.config import ModelConfig
 
 MODEL_TYPE = "qwen2"
 ARCHITECTURE = "Qwen2ForCausalLM"
 
-_DEFAULTS = {
+names = llama.names
+
+DEFAULTS = {
     "vocab_size": 151_936,
     "hidden_size": 4096,
     "intermediate_size": 22_016,
@@ -48,11 +49,6 @@ def from_config(raw: Mapping[str, Any]) -> ModelConfig:
         UserError: a setting has no counterpart here.
     """
     refuse_unless(raw, hidden_act="silu")
-    ours = rotary.from_config(raw, _DEFAULTS)
+    ours = rotary.from_config(raw, DEFAULTS)
     refuse_windows(raw, ours["n_layer"], ours["block_size"])
     return ModelConfig.checked(**ours, activation="swiglu", qk_norm=False, attention_bias="qkv")
-
-
-def names(config: ModelConfig) -> Names:
-    """Their tensors by ours."""
-    return rotary.names(config, {"up": ("gate_proj", "up_proj"), "down": ("down_proj",)})

@@ -6,25 +6,16 @@ Mingyue's default recipe. Its biases, if any, are on attention alone.
 from collections.abc import Mapping
 from typing import Any
 
-from mingyue.interop import rotary
+from mingyue.interop import llama, qwen2, rotary
 from mingyue.interop.refusals import refuse_unless, refuse_windows
-from mingyue.interop.weights import Names
 from mingyue.model.config import ModelConfig
 
 MODEL_TYPE = "qwen3"
 ARCHITECTURE = "Qwen3ForCausalLM"
 
-_DEFAULTS = {
-    "vocab_size": 151_936,
-    "hidden_size": 4096,
-    "intermediate_size": 22_016,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 32,
-    "head_dim": 128,
-    "max_position_embeddings": 32_768,
-    "rms_norm_eps": 1e-6,
-}
+names = llama.names
+
+_DEFAULTS = {**qwen2.DEFAULTS, "head_dim": 128}
 
 
 def expresses(config: ModelConfig) -> bool:
@@ -56,8 +47,3 @@ def from_config(raw: Mapping[str, Any]) -> ModelConfig:
     refuse_windows(raw, ours["n_layer"], ours["block_size"])
     biased = "all" if raw.get("attention_bias") else None
     return ModelConfig.checked(**ours, activation="swiglu", qk_norm=True, attention_bias=biased)
-
-
-def names(config: ModelConfig) -> Names:
-    """Their tensors by ours."""
-    return rotary.names(config, {"up": ("gate_proj", "up_proj"), "down": ("down_proj",)})

@@ -69,40 +69,28 @@ def take_apart(subject: Subject, t: int, tokens: Tensor) -> Parts:
     values = torch.stack([seen[f"blocks.{layer}.mlp.hook_post"] for layer in layers])  # [L, F]
     results = torch.stack([seen[f"blocks.{layer}.attn.hook_result"] for layer in layers])
     nothing = torch.zeros_like(seen["hook_embed"])
-    reads = [
-        _through(block.norm_2_post, seen, f"blocks.{i}.ln2_post", read)
-        for i, block in enumerate(blocks)
-    ]
-    columns = torch.stack(
-        [block.ffn.down.weight.double().T @ own for block, own in zip(blocks, reads, strict=True)]
-    )
+
+    def before(i: int, norm: nn.Module, n: int) -> Tensor:
+        return _through(norm, seen, f"blocks.{i}.ln{n}_post", read)
 
     def biases(layer: nn.Linear, norm: nn.Module, own: Tensor) -> Tensor:
-        inner = nothing if layer.bias is None else layer.bias.double()
-        outer = getattr(norm, "bias", None)
-        return inner @ own + (nothing if outer is None else outer.double()) @ read
+        inner, outer = layer.bias, getattr(norm, "bias", None)
+        within, beyond = (nothing if b is None else b.double() for b in (inner, outer))
+        return within @ own + beyond @ read
 
+    attention_bias, ffn_bias, columns = [], [], []
+    for i, block in enumerate(blocks):
+        out, found = before(i, block.norm_1_post, 1), before(i, block.norm_2_post, 2)  # [C, n]
+        attention_bias.append(biases(block.attention.out, block.norm_1_post, out))
+        ffn_bias.append(biases(block.ffn.down, block.norm_2_post, found))
+        columns.append(block.ffn.down.weight.double().T @ found)  # [F, n]
     return Parts(
         embedding=seen["hook_embed"] @ read,
         position=seen.get("hook_pos_embed", nothing) @ read,
         heads=results @ read,
-        attention_bias=torch.stack(
-            [
-                biases(
-                    block.attention.out,
-                    block.norm_1_post,
-                    _through(block.norm_1_post, seen, f"blocks.{i}.ln1_post", read),
-                )
-                for i, block in enumerate(blocks)
-            ]
-        ),
-        neurons=values[:, :, None] * columns,
-        ffn_bias=torch.stack(
-            [
-                biases(block.ffn.down, block.norm_2_post, own)
-                for block, own in zip(blocks, reads, strict=True)
-            ]
-        ),
+        attention_bias=torch.stack(attention_bias),
+        neurons=values[:, :, None] * torch.stack(columns),
+        ffn_bias=torch.stack(ffn_bias),
         final_bias=constant(model, tokens).double(),
         values=values,
     )

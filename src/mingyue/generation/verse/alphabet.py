@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from mingyue.errors import UserError
+from mingyue.generation.sampling import NEVER
 from mingyue.language import tr
 from mingyue.text.cleaning import is_han
 from mingyue.text.tokenizer import Tokenizer
@@ -105,3 +106,8 @@ class Alphabet:
     def line_break(self) -> int | None:
         """The id of a line break, if texts of this vocabulary have some."""
         return self.ids.get("\n")
+
+
+def only(allowed: Tensor) -> Tensor:
+    """The shift [V] that leaves nothing but what is allowed (bool [V])."""
+    return torch.zeros(len(allowed)).masked_fill(~allowed, NEVER)

@@ -5,18 +5,19 @@ leaves a character to choose: rhyme, tone, no repetition. What had to give way i
 poem is judged.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from mingyue.generation.verse.alphabet import Alphabet
+from mingyue.generation.sampling import NEVER
+from mingyue.generation.verse.alphabet import Alphabet, only
 from mingyue.generation.verse.counterpart import Counterpart
 from mingyue.generation.verse.metre import Metre
 from mingyue.generation.verse.plan import Plan
 from mingyue.generation.verse.repeats import Pairs
 from mingyue.generation.verse.rhyme import Rhyme
-
-_NEVER = float("-inf")
 
 
 @dataclass
@@ -24,8 +25,6 @@ class Rules:
     """The rules beside the plan; each may be missing."""
 
     rhyme: Rhyme | None = None
-    rhyme_weight: float | None = None
-    """What a line without rhyme costs, in nats; None: it must not be."""
     metre: Metre | None = None
     counterpart: Counterpart | None = None
 
@@ -51,9 +50,9 @@ class VerseGuide:
         """What is added to the scores of the next token, [V]."""
         slot, ids = self._plan.slots[self._at], self._alphabet.ids
         if slot.signs:
-            return self._only(self._alphabet.mask(ids[sign] for sign in slot.signs))
+            return only(self._alphabet.mask(ids[sign] for sign in slot.signs))
         if slot.char is not None:
-            shift = self._only(self._alphabet.mask([ids[slot.char]]))
+            shift = only(self._alphabet.mask([ids[slot.char]]))
         else:
             shift = self._han(slot.line, slot.place)
         if slot.place == 0 and not self._broken and self._alphabet.line_break is not None:
@@ -79,36 +78,43 @@ class VerseGuide:
             return
         self._pairs.took(slot.place, char)
         rules = self._rules
-        if rules.rhyme and slot.place == self._plan.lengths[slot.line] - 1:
+        if rules.rhyme and self._ends(slot.line, slot.place):
             rules.rhyme.took(slot.line, char)
         if rules.metre:
             rules.metre.took(slot.line, slot.place, char)
-        if rules.counterpart and slot.line >= len(self._plan.lengths) // 2:
+        if rules.counterpart and self._answers(slot.line):
             rules.counterpart.took(char)
 
     def _han(self, line: int, place: int) -> Tensor:
         """The shift where a 汉字 stands that is not given."""
-        rules, allowed = self._rules, self._alphabet.han
-        soft: Tensor | float = 0.0
-        if rules.rhyme and place == self._plan.lengths[line] - 1:
-            rhyming = rules.rhyme.allowed(line)
-            if rhyming is not None and rules.rhyme_weight is None:
-                allowed = _narrowed(allowed, rhyming)
-            elif rhyming is not None and rules.rhyme_weight is not None:
-                soft = (~rhyming).float() * -rules.rhyme_weight
-        if rules.counterpart and line >= len(self._plan.lengths) // 2:
-            allowed = _narrowed(allowed, rules.counterpart.allowed())
+        allowed, soft = self._alphabet.han, torch.zeros(self._alphabet.size)
+        for ruling in self._rulings(line, place):
+            forbidden = ruling == NEVER
+            allowed = _narrowed(allowed, ~forbidden)
+            soft = soft + ruling.masked_fill(forbidden, 0.0)
+        return only(allowed) + soft
+
+    def _rulings(self, line: int, place: int) -> Iterator[Tensor]:
+        """What each rule that speaks here adds to the scores, in the order of their rank."""
+        rules = self._rules
+        if rules.rhyme and self._ends(line, place):
+            rhyming = rules.rhyme.shift(line)
+            if rhyming is not None:
+                yield rhyming
+        if rules.counterpart and self._answers(line):
+            yield only(rules.counterpart.allowed())
         if rules.metre:
-            metre = rules.metre.shift(line, place)
-            allowed = _narrowed(allowed, metre > _NEVER)
-            soft = soft + metre.clamp(min=-1e4)  # −∞ has had its say
+            yield rules.metre.shift(line, place)
         unpaired = self._pairs.allowed(place)
         if unpaired is not None and not rules.counterpart:
-            allowed = _narrowed(allowed, unpaired)
-        return self._only(allowed) + soft
+            yield only(unpaired)
 
-    def _only(self, allowed: Tensor) -> Tensor:
-        return (~allowed).float().masked_fill(~allowed, _NEVER)
+    def _ends(self, line: int, place: int) -> bool:
+        return place == self._plan.lengths[line] - 1
+
+    def _answers(self, line: int) -> bool:
+        """Whether this line is of the lower half of a couplet."""
+        return line >= len(self._plan.lengths) // 2
 
 
 def _narrowed(allowed: Tensor, rule: Tensor) -> Tensor:

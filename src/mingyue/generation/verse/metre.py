@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
+from mingyue.generation.sampling import NEVER
 from mingyue.generation.verse.alphabet import LEVEL_BIT, OBLIQUE_BIT, SOUNDS, Alphabet
 from mingyue.generation.verse.plan import Place, Plan
 from mingyue.text.verse import Form
@@ -90,11 +91,7 @@ class Metre:
         costs = self.costs(line, place)
         over = Tensor([cost - min(costs) for cost in costs])  # [4]
         # −∞ · 0 is no number, so what is forbidden outright is filled in.
-        shifts = (
-            over.masked_fill(over > 0, float("-inf"))
-            if self._weight is None
-            else -self._weight * over
-        )
+        shifts = over.masked_fill(over > 0, NEVER) if self._weight is None else -self._weight * over
         return shifts[self._alphabet.sounds]
 
     def took(self, line: int, place: int, char: str) -> None:

@@ -9,6 +9,7 @@ guide holds each stream to the form, so that a poem always comes out whole.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from mingyue.errors import UserError
 from mingyue.generation.batches import Told
@@ -27,6 +28,7 @@ from mingyue.generation.writing import Completion, Request
 from mingyue.interop.run_folder import never_written
 from mingyue.language import tr
 from mingyue.text.cleaning import is_han
+from mingyue.text.tokenizer import Tokenizer
 from mingyue.text.verse import Form
 from mingyue.text.verse.heading import OPEN, heading, spelt
 
@@ -86,13 +88,19 @@ def _name(form: Form) -> str:
     return {5: "五言", 7: "七言"}.get(width, "") if even else ""
 
 
+@lru_cache(maxsize=1)  # it looks up every character: with many prompts once is enough
+def _alphabet(tokenizer: Tokenizer, size: int, never: tuple[int, ...]) -> Alphabet:
+    return Alphabet(tokenizer, size, never)
+
+
 class _Bound:
     """One demand made ready: the prompt, the plan, and a guide for each poem."""
 
     def __init__(self, writer: Writer, demand: Demand, prompt: str):
         self._demand, self._form = demand, demand.shape()
         tokenizer, config = writer.tokenizer, writer.model.config
-        self._alphabet = Alphabet(tokenizer, config.vocab_size, never_written(config, tokenizer))
+        never = tuple(never_written(config, tokenizer))
+        self._alphabet = _alphabet(tokenizer, config.vocab_size, never)
         given = "\n".join(text for text in (demand.couplet, prompt) if text.strip())
         heads, beginning = (
             prepare("".join(filter(is_han, text)), tokenizer, config, "refuse")
@@ -127,8 +135,8 @@ class _Bound:
         rules = Rules()
         if self._names:
             regulated = first_rhymes(form, self._names)
-            rules.rhyme = Rhyme(alphabet, form.rhyming, self._names, first=regulated)
-            rules.rhyme_weight = None if demand.hard_rhyme else demand.rhyme_weight
+            weight = None if demand.hard_rhyme else demand.rhyme_weight
+            rules.rhyme = Rhyme(alphabet, form.rhyming, self._names, first=regulated, weight=weight)
         patterns = of_form(form)
         if demand.couplet:
             upper = plan.lines[: len(form.lengths) // 2]

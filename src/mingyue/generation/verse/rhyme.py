@@ -13,18 +13,26 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
-from mingyue.generation.verse.alphabet import LEVEL_BIT, OBLIQUE_BIT, Alphabet
+from mingyue.generation.verse.alphabet import LEVEL_BIT, OBLIQUE_BIT, Alphabet, only
 
 
 class Rhyme:
     """The classes that are still open, and the characters that have ended a line."""
 
     def __init__(
-        self, alphabet: Alphabet, lines: Iterable[int], names: Iterable[str], *, first: bool
+        self,
+        alphabet: Alphabet,
+        lines: Iterable[int],
+        names: Iterable[str],
+        *,
+        first: bool,
+        weight: float | None = None,
     ):
         """``lines`` rhyme, in one of the classes ``names``; with ``first`` also the first line, if
-        it ends in a level tone."""
+        it ends in a level tone. ``weight`` is what a line without rhyme costs, in nats; None
+        forbids it."""
         self._alphabet, self._names, self._first = alphabet, frozenset(names), first
+        self._weight = weight
         self._to_come = set(lines)
         self._used: set[int] = set()
 
@@ -38,6 +46,13 @@ class Rhyme:
         if line not in self._to_come:  # the first line, which may also end in an oblique tone
             mask |= (self._alphabet.sounds & OBLIQUE_BIT) > 0
         return mask
+
+    def shift(self, line: int) -> Tensor | None:
+        """What is added to the scores at the end of this line, [V]; None where anything may be."""
+        allowed = self.allowed(line)
+        if allowed is None or self._weight is None:
+            return None if allowed is None else only(allowed)
+        return (~allowed).float() * -self._weight
 
     def took(self, line: int, char: str) -> None:
         """This character ends the line. One that rhymes with nothing narrows nothing."""
